@@ -41,3 +41,111 @@ need_space() {
 	[ "$free" -ge "$2" ] ||
 		die "$free MiB free in $1, $2 MiB needed; free some or set XDG_CACHE_HOME to another disk"
 }
+
+# The pristine git tree of a base. CONTENTION_SRC names a folder with one such tree per base, for
+# tests on made-up kernels and for machines that bring their own copies: nothing is fetched then.
+source_of() {
+	if [ -n "${CONTENTION_SRC:-}" ]; then
+		[ -d "$CONTENTION_SRC/$1" ] || die "no $1 in CONTENTION_SRC=$CONTENTION_SRC"
+		(CDPATH= cd -- "$CONTENTION_SRC/$1" && pwd -P)
+	else
+		"$TOP/scripts/fetch" "$1"
+	fi
+}
+
+# patch_folders <base>: the patch folders that the base takes, in their order.
+patch_folders() {
+	awk -v b="$1" '!/^#/ && NF > 1 {
+		for (i = 2; i <= NF; i++) {
+			n = split($i, list, ",")
+			for (j = 1; j <= n; j++)
+				if (list[j] == b || list[j] == "all") {
+					print $1
+					next
+				}
+		}
+	}' "$TOP/series.conf"
+}
+
+# The Makefile has the identity; AUTHOR in the environment (make AUTHOR=...) replaces it.
+set_author() {
+	: "${AUTHOR:=$(sed -n 's/^AUTHOR *?= *//p' "$TOP/Makefile")}"
+	echo "$AUTHOR" | grep -Eq '^[^<>]*[^<> ] <[^<>@ ]+@[^<>@ ]+>$' ||
+		die "AUTHOR='$AUTHOR' is not of the form 'Name <mail@domain>'"
+	author_name=${AUTHOR% <*}
+	author_mail=${AUTHOR##*<}
+	author_mail=${author_mail%>}
+}
+
+make_tmp() {
+	tmp=$(mktemp -d) || die "cannot create a temporary folder; is ${TMPDIR:-/tmp} full?"
+	trap 'rm -rf "$tmp"' EXIT
+	trap 'exit 130' INT TERM HUP
+}
+
+# A private index and object store over those of the git tree <dir>: whatever git writes while
+# they are set goes to <scratch>, and <dir> is only read.
+git_overlay() {
+	GIT_DIR=$(cd "$1" && cd "$(git rev-parse --git-dir)" && pwd -P)
+	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P)
+	GIT_OBJECT_DIRECTORY=$2/objects
+	GIT_INDEX_FILE=$2/index
+	mkdir -p "$GIT_OBJECT_DIRECTORY"
+	export GIT_DIR GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY GIT_INDEX_FILE
+}
+
+# why_not <diff> <git's or patch's complaint>: one clause that names the file and the hunk.
+why_not() {
+	awk -v diff="$1" '
+	function hunk(file, line,	l, cur, n, f, a) {
+		while ((getline l <diff) > 0) {
+			if (l ~ /^(---|\+\+\+) [^ ]*\//) {
+				split(l, f, /[ \t]/)
+				sub(/^[^\/]*\//, "", f[2])
+				if (f[2] != cur) {
+					cur = f[2]
+					n = 0
+				}
+			} else if (l ~ /^@@ -/ && cur == file) {
+				n++
+				split(substr(l, 5), a, /[, ]/)
+				if (a[1] == line)
+					return n
+			}
+		}
+		return "?"
+	}
+	/^error: patch failed: / {
+		sub(/^error: patch failed: /, "")
+		line = file = $0
+		sub(/.*:/, "", line)
+		sub(/:[0-9]*$/, "", file)
+		found = "hunk #" hunk(file, line) " of " file " does not apply"
+		exit
+	}
+	/^error: .*: (does not exist|No such file)/ {
+		sub(/^error: /, "")
+		file = $0
+		sub(/: (does not exist|No such file).*/, "", file)
+		found = "hunk #1 of " file " does not apply, there is no such file"
+		exit
+	}
+	/^(error|fatal): / && !first {
+		first = $0
+		sub(/^(error|fatal): /, "", first)
+	}
+	END { print found ? found : first ? first : "does not apply" }' "$2"
+}
+
+# apply_cached <diff> [git apply options]: to the index, offsets allowed, fuzz not.
+# Prints why it cannot.
+apply_cached() {
+	git apply --cached --whitespace=nowarn "$@" 2>"$tmp/complaint" && return
+	why_not "$1" "$tmp/complaint"
+	return 1
+}
+
+# diff_files <diff>: the paths that a diff touches.
+diff_files() {
+	awk '/^diff --git a\// { n = (length($0) - 15) / 2; print substr($0, length($0) - n + 1) }' "$1" 2>/dev/null
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+# Every target is one script in scripts/, which can be called by itself as well.
+
+# Who signs the patches. Replace it to send them under your own sign-off:
+#	make series AUTHOR='Name <mail>' OUT=/tmp/mine
+AUTHOR ?= contention-fixes <contention-fixes@localhost.invalid>
+
+# What the scripts take from the environment; empty is the script's own default.
+export AUTHOR BASE SMP KDIR DEBUG OUT V
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make run		build, boot and test a patched kernel under QEMU: BASE=6.1 SMP=8 DEBUG=1
+#:			KDIR=/path/to/tree uses a tree of yours (untouched) and fetches nothing
+run:
+	@scripts/packages run
+	@scripts/run
+
+#: make apply KDIR=DIR	apply the series to a kernel tree of yours, git or quilt: BASE= to force a base
+apply:
+	@scripts/apply $(if $(BASE),--base '$(BASE)') '$(KDIR)'
+
+#: make fetch		fetch the source of all bases, or of BASE=, into the cache
+fetch:
+	@for base in $(or $(BASE),$(bases)); do scripts/fetch $$base || exit; done
+
+#: make tree BASE=6.12	a git tree with the series as commits, to edit and amend; DIR= to choose the folder
+tree:
+	@scripts/tree '$(BASE)' $(if $(DIR),'$(DIR)')
+
+#: make refresh BASE=6.12	bring the edits made in that tree back into the patch folders
+refresh:
+	@scripts/refresh '$(BASE)' $(if $(DIR),'$(DIR)')
+
+#: make series		build patches/ from the patch folders: OUT=DIR AUTHOR='Name <mail>'
+series:
+	@scripts/series $(BASE)
+
+#: make test		host tests, and a boot of 6.1 and 7.3
+#: make test-all	the same with a boot of every base, and the debug kernel
+test test-all:
+	@scripts/packages test
+	@TEST_ALL=$(if $(filter test-all,$@),1) prove --timer $(if $(V),-v) $(or $(T),t/)
+
+#: make clean		remove results/ here and all that was built in the cache; the fetched sources stay
+clean:
+	@scripts/clean
+
+bases = $(shell sed 's/[\#[:space:]].*//' bases.conf)
+
+.PHONY: help run apply fetch tree refresh series test test-all clean
