@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _LINUX_SHARED_COUNTER_H
+#define _LINUX_SHARED_COUNTER_H
+
+/*
+ * One CPU reads a slow hardware counter, the others that came meanwhile take its value; and none of
+ * them waits for ever.
+ *
+ * The idea of a sequence number and a bit lock in one word in front of the HPET is Waiman Long's
+ * ("x86/hpet: Reduce HPET counter read contention", v6, September 2016). There, and in the form that
+ * was merged in 4.9, a waiter depends on the holder of the lock: a holder that was stopped (by NMI,
+ * machine check or panic) or whose vCPU was preempted keeps all others waiting. Here the lock bit only
+ * says "somebody is reading". To read twice is harmless, so a waiter takes over after a bounded time.
+ *
+ * The state is one 64-bit word, so that a single load gives a consistent view of it:
+ *
+ *	 63        38 37     33   32   31          0
+ *	+------------+---------+------+-------------+
+ *	| seq (26)   | epoch(5)| lock | value (32)  |
+ *	+------------+---------+------+-------------+
+ *
+ *	value	what was published last
+ *	lock	somebody is reading the counter
+ *	epoch	takeovers since the last publish
+ *	seq	publishes
+ *
+ * Transitions, (seq, epoch, lock, value):
+ *
+ *	lead		(s, 0, 0, v) -> (s,     0,     1, v )	nobody reads: I do
+ *	take over	(s, e, 1, v) -> (s,     e + 1, 1, v )	whoever reads takes too long: I do
+ *	publish		(s, e, l, v) -> (s + 1, 0,     0, v')	v' as the rules below say
+ *
+ * Rules:
+ *
+ *  (1) The value in the word never goes back. A leader publishes over the very word that it locked,
+ *      thus v' was sampled after v was. Everybody else publishes v' over a word of the seq from before
+ *      the sample, with the same consequence, or where v' is the newer of the two.
+ *  (2) A value that is returned is in the word, or an equal or newer one is, when the read returns.
+ *      Hence everybody publishes, also one who read for himself alone.
+ *  (3) A read returns what the word held when it began, or something newer: a sample taken since, or
+ *      a value published since.
+ *
+ * Invariant: if one read returned before another began, the second does not return an older value
+ * than the first. (By 2 the word held the first's value or a newer one when it returned, by 1 it
+ * still does when the second begins, the rest is 3.) The rules assume a counter that does not go back
+ * itself; it may stand still. Whether something was published is judged by seq, never by value.
+ *
+ * Progress: a read polls the word at most SHARED_COUNTER_ROUNDS * 2 * bound times and samples the
+ * counter at most twice, whoever holds the lock and whatever stopped it. The publish loop goes round
+ * only when another CPU made a step, and ends with the first publish of a value sampled after ours: so
+ * only who was already reading when we sampled can be in our way, each once.
+ *
+ * A value that was taken from another CPU was published while the reader waited, so it was sampled
+ * no longer ago than that leader took from its sample to its publish plus the reader's own wait.
+ *
+ * Limits: newer is decided by the sign of a difference, in the counter's own width. A CPU that is
+ * stopped between sample and publish, while the others go on, for more than half a turn of the counter
+ * (150 s for 32 bits at 14.318 MHz, 2.3 s for the 24 bits at 3.58 MHz of the ACPI PM timer), or for a
+ * multiple of 2^26 publishes to the number, may publish an old value. A leader whose lock was taken
+ * over samples again before it publishes, so it would have to be stopped twice. Timekeeping's own
+ * arithmetic does not outlive half a turn without a tick either.
+ */
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/cache.h>
+#include <linux/contention.h>
+#include <linux/cpumask.h>
+#include <linux/irqflags.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/processor.h>
+#include <linux/smp.h>
+
+#define SHARED_COUNTER_LOCK		BIT_ULL(32)
+#define SHARED_COUNTER_EPOCH		BIT_ULL(33)
+#define SHARED_COUNTER_EPOCH_MASK	GENMASK_ULL(37, 33)
+#define SHARED_COUNTER_SEQ		BIT_ULL(38)
+#define SHARED_COUNTER_SEQ_MASK		GENMASK_ULL(63, 38)
+
+/* How often a reader that cannot even take over waits again before it reads for itself. */
+#define SHARED_COUNTER_ROUNDS		3
+
+/*
+ * The bound in read times. The wait of a reader that came just after the leader began is one read and
+ * one broadcast of the line; a bound below that makes all waiters take over at once.
+ */
+#define SHARED_COUNTER_BOUND_READS	16
+#define SHARED_COUNTER_BOUND_DEFAULT	2000	/* polls: 16 reads of 1 us at 8 ns a poll */
+#define SHARED_COUNTER_BOUND_MIN	64
+#define SHARED_COUNTER_BOUND_MAX	(1 << 20)
+
+/*
+ * Tests build twins of this file with one rule taken out, to see that they would notice; a kernel
+ * build never defines this.
+ */
+#define SHARED_COUNTER_NO_PUBLISH	1	/* rule 2: publish only where somebody waits */
+#define SHARED_COUNTER_NO_COMPARE	2	/* rule 1: publish whatever was sampled */
+#define SHARED_COUNTER_NO_BOUND		3	/* progress: wait for the holder */
+#ifndef SHARED_COUNTER_BROKEN
+#define SHARED_COUNTER_BROKEN		0
+#endif
+
+/* How a read ended. Each read counts once. */
+enum shared_counter_event {
+	SHARED_COUNTER_LEADER,		/* found the lock free, sampled, published */
+	SHARED_COUNTER_SHARED,		/* took another CPU's value */
+	SHARED_COUNTER_STOLEN,		/* took over from a holder, sampled, published */
+	SHARED_COUNTER_FRESH,		/* read for itself: NMI, lock lost, nobody published */
+	SHARED_COUNTER_EVENTS
+};
+
+#define SHARED_COUNTER_EVENT_NAMES	"leader\0shared\0stolen\0fresh\0"
+
+/**
+ * struct shared_counter - a slow counter whose reads are shared
+ * @word: the state, alone on its cache line: every read of every CPU looks at it
+ * @bound: polls of @word after which a waiter doubts that the holder is alive
+ * @shift: 32 less the width of the counter in bits
+ * @events: per-CPU counts by enum shared_counter_event
+ */
+struct shared_counter {
+	atomic64_t		word ____cacheline_aligned_in_smp;
+	u32			bound ____cacheline_aligned_in_smp;
+	u32			shift;
+#ifdef CONFIG_CONTENTION_DEBUG
+	unsigned long __percpu	*events;
+#endif
+};
+
+/**
+ * DEFINE_SHARED_COUNTER() - define a static struct shared_counter
+ * @name: its name; the per-CPU counts are @name_events
+ * @bits: width of the counter, at most 32
+ */
+#ifdef CONFIG_CONTENTION_DEBUG
+#define DEFINE_SHARED_COUNTER(name, bits)						\
+	static DEFINE_PER_CPU(unsigned long [SHARED_COUNTER_EVENTS], name##_events);	\
+	static struct shared_counter name = {						\
+		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
+		.shift = 32 - (bits),							\
+		.events = name##_events,							\
+	}
+#define shared_counter_count(sc, event)	this_cpu_inc((sc)->events[event])
+#else
+#define DEFINE_SHARED_COUNTER(name, bits)						\
+	static struct shared_counter name = {						\
+		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
+		.shift = 32 - (bits),							\
+	}
+#define shared_counter_count(sc, event)	do { } while (0)
+#endif
+
+static __always_inline bool shared_counter_same_seq(u64 a, u64 b)
+{
+	return !((a ^ b) & SHARED_COUNTER_SEQ_MASK);
+}
+
+/* The carry out of seq falls off the top: 2^26 - 1 is followed by 0. */
+static __always_inline u64 shared_counter_published(u64 w, u32 value)
+{
+	return ((w & SHARED_COUNTER_SEQ_MASK) + SHARED_COUNTER_SEQ) | value;
+}
+
+/* The carry out of epoch must not get into seq: nothing was published. */
+static __always_inline u64 shared_counter_taken_over(u64 w)
+{
+	return (w & ~SHARED_COUNTER_EPOCH_MASK) |
+	       ((w + SHARED_COUNTER_EPOCH) & SHARED_COUNTER_EPOCH_MASK);
+}
+
+/* Is a at least as new as b? The values are 32 - shift bits wide and wrap. */
+static __always_inline bool shared_counter_reached(const struct shared_counter *sc, u32 a, u32 b)
+{
+	return (s32)((a - b) << sc->shift) >= 0;
+}
+
+/**
+ * shared_counter_read_fresh() - read the counter without waiting for anybody
+ * @sc: the shared counter
+ * @sample: reads the hardware; inlined, and called once
+ *
+ * For a caller that must not wait (NMI), or has waited long enough. The value is published all the
+ * same: a reader that comes after this one returned must not get an older one.
+ *
+ * Context: any, NMI, machine check and panic among them, also on the CPU that holds the lock.
+ * Return: a value sampled after the call began.
+ */
+static __always_inline u32 shared_counter_read_fresh(struct shared_counter *sc,
+						     u32 (*sample)(void))
+{
+	/*
+	 * Acquire: the sample comes after this load, or its seq could be that of a publish whose value
+	 * is newer than the sample. Pairs with the release of the publish that was seen.
+	 */
+	u64 before = atomic64_read_acquire(&sc->word);
+	u64 w = before;
+	u32 value = sample();
+
+	shared_counter_count(sc, SHARED_COUNTER_FRESH);
+	do {
+		if (SHARED_COUNTER_BROKEN == SHARED_COUNTER_NO_PUBLISH && !(w & SHARED_COUNTER_LOCK))
+			break;
+		if (SHARED_COUNTER_BROKEN != SHARED_COUNTER_NO_COMPARE &&
+		    !shared_counter_same_seq(w, before) &&
+		    shared_counter_reached(sc, (u32)w, value))
+			break;
+		/*
+		 * Release: the sample was taken before it is seen. Pairs with the acquire of the next
+		 * leader and of the load above, whose samples must not be older.
+		 */
+	} while (!atomic64_try_cmpxchg_release(&sc->word, (s64 *)&w,
+					       shared_counter_published(w, value)));
+	return value;
+}
+
+enum shared_counter_outcome {
+	SHARED_COUNTER_MISSED,		/* the word was not what it had to be, nothing was done */
+	SHARED_COUNTER_LED,		/* sampled and published */
+	SHARED_COUNTER_LOST,		/* locked, but taken over before the publish */
+};
+
+/*
+ * Put @locked where @seen is, then sample and publish. Interrupts are off meanwhile: a handler on this
+ * CPU would make all others wait.
+ */
+static __always_inline enum shared_counter_outcome
+shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value,
+		    u32 (*sample)(void))
+{
+	enum shared_counter_outcome outcome = SHARED_COUNTER_MISSED;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	/*
+	 * Acquire: the sample is taken under the lock. Pairs with the release of the publish that made
+	 * the word what it is. The release below: as in shared_counter_read_fresh().
+	 */
+	if (likely(atomic64_try_cmpxchg_acquire(&sc->word, (s64 *)seen, locked))) {
+		*value = sample();
+		if (likely(atomic64_cmpxchg_release(&sc->word, locked,
+						    shared_counter_published(locked, *value)) ==
+			   locked))
+			outcome = SHARED_COUNTER_LED;
+		else
+			outcome = SHARED_COUNTER_LOST;
+	}
+	local_irq_restore(flags);
+	return outcome;
+}
+
+/*
+ * Poll until somebody publishes or the bound is over. The bound grows with the CPU's number, from one
+ * to two times sc->bound, or all waiters would go for the line in the same moment.
+ */
+static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
+{
+	u32 bound = READ_ONCE(sc->bound);
+	u32 polls = bound + (u64)bound * raw_smp_processor_id() / nr_cpu_ids;
+	u64 seen;
+
+	do {
+		cpu_relax();
+		seen = atomic64_read(&sc->word);
+		if (SHARED_COUNTER_BROKEN == SHARED_COUNTER_NO_BOUND)
+			polls = 2;
+	} while (shared_counter_same_seq(seen, w) && --polls);
+	return seen;
+}
+
+/**
+ * shared_counter_read() - read the counter or take the value of a CPU that is reading it
+ * @sc: the shared counter
+ * @sample: reads the hardware; inlined, and called twice at most
+ *
+ * Context: any; interrupts on or off, before and after other CPUs are up. In NMI it does not wait.
+ *	Elsewhere it waits for a bounded time, also in a panic that hit the holder of the lock itself.
+ *	Interrupts are off while the hardware is read.
+ * Return: a value that was sampled or published since the call began; not older than the value of
+ *	any read that returned before the call began.
+ * Ordering: none that a caller may rely on beyond that.
+ */
+static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*sample)(void))
+{
+	enum shared_counter_outcome outcome;
+	unsigned int round;
+	u64 w, seen;
+	u32 value;
+
+	if (in_nmi())
+		goto fresh;
+
+	w = atomic64_read(&sc->word);
+	if (!(w & SHARED_COUNTER_LOCK)) {
+		seen = w;
+		outcome = shared_counter_lead(sc, &seen, w | SHARED_COUNTER_LOCK, &value, sample);
+		if (likely(outcome == SHARED_COUNTER_LED)) {
+			shared_counter_count(sc, SHARED_COUNTER_LEADER);
+			return value;
+		}
+		if (outcome == SHARED_COUNTER_LOST)
+			goto fresh;
+		/* Unlocked and not what it was: a whole read happened since we came. */
+		if (!shared_counter_same_seq(seen, w) || !(seen & SHARED_COUNTER_LOCK))
+			goto shared;
+		w = seen;
+	}
+
+	for (round = 0; round < SHARED_COUNTER_ROUNDS; round++) {
+		seen = shared_counter_wait(sc, w);
+		if (!shared_counter_same_seq(seen, w))
+			goto shared;
+		if (seen == w) {
+			outcome = shared_counter_lead(sc, &seen, shared_counter_taken_over(w),
+						      &value, sample);
+			if (outcome == SHARED_COUNTER_LED) {
+				shared_counter_count(sc, SHARED_COUNTER_STOLEN);
+				return value;
+			}
+			if (outcome == SHARED_COUNTER_LOST)
+				goto fresh;
+			if (!shared_counter_same_seq(seen, w))
+				goto shared;
+		}
+		/* Somebody else took over. Give him his time, or all of us stampede. */
+		w = seen;
+	}
+fresh:
+	/* The sample of a lost lock may be old enough to look new; this takes another. */
+	return shared_counter_read_fresh(sc, sample);
+
+shared:
+	shared_counter_count(sc, SHARED_COUNTER_SHARED);
+	return (u32)seen;
+}
+
+/**
+ * shared_counter_calibrate() - set the bound from what a read costs on this machine
+ * @sc: the shared counter
+ * @sample: reads the hardware
+ *
+ * The counter itself is the only clock that can be trusted here: it is in use because the TSC is not.
+ * The quickest of a few tries counts, the others were disturbed. A counter that stands still leaves
+ * the bound as it is.
+ *
+ * Context: once, when the counter works; readers may be at it. Takes about 300 reads.
+ */
+static inline void shared_counter_calibrate(struct shared_counter *sc, u32 (*sample)(void))
+{
+	const u32 reads = 64, polls = 4096;
+	u32 read_ticks = U32_MAX, poll_ticks = U32_MAX;
+	u32 try, i;
+
+	for (try = 0; try < 4; try++) {
+		u32 start = sample(), middle, end;
+
+		for (i = 1; i < reads; i++)
+			sample();
+		middle = sample();
+		for (i = 0; i < polls; i++) {
+			cpu_relax();
+			atomic64_read(&sc->word);
+		}
+		end = sample();
+		read_ticks = min(read_ticks, (middle - start) << sc->shift >> sc->shift);
+		poll_ticks = min(poll_ticks, (end - middle) << sc->shift >> sc->shift);
+	}
+	/* The polls were timed together with one read. */
+	poll_ticks -= min(poll_ticks, read_ticks / reads);
+	if (!read_ticks || !poll_ticks)
+		return;
+	WRITE_ONCE(sc->bound, clamp_t(u64, (u64)SHARED_COUNTER_BOUND_READS * read_ticks * polls /
+				      ((u64)reads * poll_ticks),
+				      SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX));
+}
+
+#endif /* _LINUX_SHARED_COUNTER_H */
