@@ -43,10 +43,11 @@ test test-all:
 	@scripts/packages test
 	@TEST_ALL=$(if $(filter test-all,$@),1) prove --timer $(if $(V),-v) $(or $(T),t/)
 
-#: make clean		remove results/ here and all that was built in the cache; the fetched sources stay
+#: make clean		remove results/ here, and what was built in the cache; fetched sources stay
 clean:
-	@scripts/clean
+	rm -rf results '$(cache)/work' '$(cache)/build'
 
 bases = $(shell sed 's/[\#[:space:]].*//' bases.conf)
+cache = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/contention-fixes
 
 .PHONY: help run apply fetch tree refresh series test test-all clean

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # Sourced by every script here: where things are, how to speak, how to stop.
 
+# A git hook that calls us has set some of these for another repository.
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
+	GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX
+
 TOP=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/contention-fixes
 
@@ -148,4 +152,17 @@ apply_cached() {
 # diff_files <diff>: the paths that a diff touches.
 diff_files() {
 	awk '/^diff --git a\// { n = (length($0) - 15) / 2; print substr($0, length($0) - n + 1) }' "$1" 2>/dev/null
+}
+
+# The first local change of the git tree <dir>, nothing if it is clean. Files that git does not
+# know are the user's own business.
+local_change() {
+	for f in rebase-apply rebase-merge MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do
+		if (cd "$1" && [ -e "$(git rev-parse --git-path "$f")" ]); then
+			echo "is in the middle of a git operation ($f); finish it or abort it first"
+			return
+		fi
+	done
+	GIT_OPTIONAL_LOCKS=0 git -C "$1" status --porcelain --untracked-files=no |
+		sed -n '1s/^...\(.*\)/has local changes (\1); commit or stash them first/p'
 }
