@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interleavings of the shared counter read, scripted on a made-up counter.
+ *
+ * What another CPU, or an NMI, does between a reader's sample and its publish is done from within the
+ * sample callback: that is the whole window in which the word can change under a leader.
+ *
+ * This file is compiled once as it is and once for each broken twin of the header, see
+ * shared_counter_twin_*.c: a scenario is worth something only if there is a twin that it catches.
+ */
+
+#include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/shared_counter.h>
+
+#include "shared_counter_scenarios.h"
+
+#ifndef SHARED_COUNTER_SCENARIOS
+#define SHARED_COUNTER_SCENARIOS	shared_counter_true
+#endif
+
+DEFINE_SHARED_COUNTER(sc, 32);
+
+static u32 counter, counter_step;
+static void (*meanwhile)(void);		/* happens once, after the next sample */
+static const char *why;			/* the first thing that was wrong */
+static u32 newest;			/* of the values returned so far */
+
+#define WRONG_IF(cond)	do { if ((cond) && !why) why = #cond; } while (0)
+
+static void start(unsigned int bits, u32 first, u64 word)
+{
+	sc.shift = 32 - bits;
+	sc.bound = SHARED_COUNTER_BOUND_MIN;
+	atomic64_set(&sc.word, word | first);
+	counter = first;
+	counter_step = 1;
+	newest = first;
+	meanwhile = NULL;
+	why = NULL;
+}
+
+static __always_inline u32 sample(void)
+{
+	void (*then)(void) = meanwhile;
+	u32 value;
+
+	counter = (counter + counter_step) << sc.shift >> sc.shift;
+	value = counter;
+	meanwhile = NULL;
+	if (then)
+		then();
+	return value;
+}
+
+static u64 word(void)
+{
+	return atomic64_read(&sc.word);
+}
+
+static bool locked(void)
+{
+	return word() & SHARED_COUNTER_LOCK;
+}
+
+static u32 seq(void)
+{
+	return (word() & SHARED_COUNTER_SEQ_MASK) / SHARED_COUNTER_SEQ;
+}
+
+/* A read that began after all earlier ones were over has returned @value. */
+static void returned(u32 value)
+{
+	WRONG_IF(!shared_counter_reached(&sc, value, newest));
+	WRONG_IF(!shared_counter_reached(&sc, (u32)word(), value));
+	newest = value;
+}
+
+static void read_once(void)
+{
+	returned(shared_counter_read(&sc, sample));
+}
+
+static void read_once_fresh(void)
+{
+	returned(shared_counter_read_fresh(&sc, sample));
+}
+
+#ifdef CONFIG_CONTENTION_DEBUG
+static unsigned long count(enum shared_counter_event event)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu(sc_events, cpu)[event];
+	return sum;
+}
+#define WRONG_UNLESS_COUNTED(event, n, what) do {	\
+	unsigned long was = count(event);		\
+							\
+	what;						\
+	WRONG_IF(count(event) - was != (n));		\
+} while (0)
+#else
+#define WRONG_UNLESS_COUNTED(event, n, what)	what
+#endif
+
+static const char *single_reader(void)
+{
+	int i;
+
+	start(32, 1000, 0);
+	for (i = 1; i <= 100; i++) {
+		WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
+		WRONG_IF(newest != 1000 + i);
+		WRONG_IF(seq() != i);
+		WRONG_IF(locked());
+	}
+	return why;
+}
+
+/*
+ * A reader on another CPU, while a holder does not let go. It is given a second, which is some ten
+ * thousand times what it may take, and freed by hand after that.
+ */
+static struct completion other_done;
+static u32 other_value;
+
+static int other_reader(void *unused)
+{
+	other_value = shared_counter_read(&sc, sample);
+	complete(&other_done);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static void read_elsewhere(void)
+{
+	int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct task_struct *task = kthread_create(other_reader, NULL, "shared_counter");
+	bool in_time;
+
+	if (IS_ERR(task)) {
+		WRONG_IF(IS_ERR(task));
+		return;
+	}
+	init_completion(&other_done);
+	if (cpu < nr_cpu_ids)
+		kthread_bind(task, cpu);
+	wake_up_process(task);
+	in_time = wait_for_completion_timeout(&other_done, HZ);
+	WRONG_IF(!in_time);
+	if (!in_time) {
+		atomic64_set(&sc.word, shared_counter_published(word(), newest));
+		wait_for_completion(&other_done);
+	}
+	kthread_stop(task);
+	returned(other_value);
+}
+
+static const char *dead_holder(void)
+{
+	start(32, 1000, SHARED_COUNTER_LOCK);
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_STOLEN, 1, read_elsewhere());
+	WRONG_IF(newest != 1001);
+	WRONG_IF(locked());
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
+	return why;
+}
+
+/* Takes the lock over again and again and never reads. */
+static int serial_killer(void *unused)
+{
+	while (!kthread_should_stop()) {
+		u64 w = word();
+		u64 new = w & SHARED_COUNTER_LOCK ? shared_counter_taken_over(w) :
+						    w | SHARED_COUNTER_LOCK;
+
+		atomic64_cmpxchg(&sc.word, w, new);
+		cond_resched();
+	}
+	return 0;
+}
+
+static const char *holders_that_keep_dying(void)
+{
+	struct task_struct *killer;
+	int i;
+
+	start(32, 1000, SHARED_COUNTER_LOCK);
+	killer = kthread_run(serial_killer, NULL, "shared_counter_k");
+	WRONG_IF(IS_ERR(killer));
+	for (i = 0; i < 20 && !why; i++)
+		read_elsewhere();
+	if (!IS_ERR(killer))
+		kthread_stop(killer);
+	return why;
+}
+
+/* Progress must not be looked for in the value. */
+static const char *frozen_counter(void)
+{
+	start(32, 1000, SHARED_COUNTER_LOCK);
+	counter_step = 0;
+	read_once();
+	WRONG_IF(locked());
+	WRONG_IF(seq() != 1);
+	read_once();
+	WRONG_IF(seq() != 2);
+	return why;
+}
+
+static void others_read_later(void)
+{
+	counter += 100;
+	read_once();
+}
+
+/* The holder was stolen from, and comes back with a sample from before. */
+static const char *late_publish(void)
+{
+	start(32, 1000, 0);
+	meanwhile = others_read_later;
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_STOLEN, 1,
+			     WRONG_UNLESS_COUNTED(SHARED_COUNTER_FRESH, 1, read_once()));
+	WRONG_IF(newest != 1103);
+	WRONG_IF(locked());
+	return why;
+}
+
+/* The same, with a holder that waits for nobody, so its sample is the only one it has. */
+static const char *late_publish_fresh(void)
+{
+	u32 late;
+
+	start(32, 1000, 0);
+	meanwhile = others_read_later;
+	late = shared_counter_read_fresh(&sc, sample);
+	WRONG_IF(late != 1001);
+	/* It is over only now, so it may return less. The word may not go back to it. */
+	WRONG_IF(newest != 1102);
+	WRONG_IF((u32)word() != newest);
+	return why;
+}
+
+static u64 waiting_since;
+
+static void nmi_reads_then_somebody_leads(void)
+{
+	read_once_fresh();
+	waiting_since = word() | SHARED_COUNTER_LOCK;
+	atomic64_set(&sc.word, waiting_since);
+}
+
+/*
+ * One CPU reads for itself and is late to publish. Another reads for itself meanwhile, and returns.
+ * Then a third waits for a leader, and what it gets is what the first one publishes.
+ */
+static const char *late_publish_to_a_waiter(void)
+{
+	start(32, 1000, 0);
+	meanwhile = nmi_reads_then_somebody_leads;
+	shared_counter_read_fresh(&sc, sample);
+	WRONG_IF(newest != 1002);
+	if (!shared_counter_same_seq(word(), waiting_since))
+		returned((u32)word());
+	/* Otherwise it goes on waiting, and takes over. */
+	read_once();
+	return why;
+}
+
+static void nmi_reads(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	__preempt_count_add(NMI_OFFSET);
+	WRONG_IF(!in_nmi());
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_FRESH, 1, read_once());
+	__preempt_count_sub(NMI_OFFSET);
+	local_irq_restore(flags);
+	WRONG_IF(locked());
+}
+
+/* The NMI hits the holder itself: nobody else can let the lock go. */
+static const char *nmi_on_the_holder(void)
+{
+	start(32, 1000, 0);
+	sc.bound = SHARED_COUNTER_BOUND_MAX;
+	meanwhile = nmi_reads;
+	read_once();
+	WRONG_IF(newest != 1003);
+	WRONG_IF(locked());
+	return why;
+}
+
+/* A panic that is no NMI hits the holder itself. */
+static const char *panic_on_the_holder(void)
+{
+	start(32, 1000, 0);
+	meanwhile = read_once;
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_STOLEN, 1, read_once());
+	WRONG_IF(newest != 1003);
+	return why;
+}
+
+static const char *wrap(unsigned int bits)
+{
+	int i;
+
+	start(bits, (u32)-16 << (32 - bits) >> (32 - bits), 0);
+	for (i = 0; i < 4; i++)
+		read_once();
+	for (i = 0; i < 32; i++) {
+		meanwhile = read_once;
+		shared_counter_read_fresh(&sc, sample);
+		WRONG_IF((u32)word() != newest);
+		meanwhile = read_once;
+		read_once();
+	}
+	WRONG_IF(newest != 4 + 5 * 32 - 16);
+	return why;
+}
+
+static const char *value_wrap(void)
+{
+	return wrap(32);
+}
+
+static const char *value_wrap_24_bits(void)
+{
+	return wrap(24);
+}
+
+static const char *seq_wrap(void)
+{
+	start(32, 1000, SHARED_COUNTER_SEQ_MASK - SHARED_COUNTER_SEQ);
+	read_once();
+	WRONG_IF(word() != (SHARED_COUNTER_SEQ_MASK | 1001));
+	meanwhile = read_once;
+	read_once();
+	WRONG_IF(word() != (SHARED_COUNTER_SEQ | 1004));
+	return why;
+}
+
+/* The 32nd takeover without a publish. */
+static const char *epoch_wrap(void)
+{
+	start(32, 1000, SHARED_COUNTER_SEQ_MASK | SHARED_COUNTER_EPOCH_MASK | SHARED_COUNTER_LOCK);
+	WRONG_IF(shared_counter_taken_over(word()) !=
+		 (SHARED_COUNTER_SEQ_MASK | SHARED_COUNTER_LOCK | 1000));
+	read_once();
+	WRONG_IF(word() != 1001);
+	return why;
+}
+
+/* dead_holder comes before all others that wait: the twin without a bound gets no further. */
+const struct shared_counter_scenario SHARED_COUNTER_SCENARIOS[] = {
+	{ "single_reader", single_reader },
+	{ "dead_holder", dead_holder },
+	{ "holders_that_keep_dying", holders_that_keep_dying },
+	{ "frozen_counter", frozen_counter },
+	{ "late_publish", late_publish },
+	{ "late_publish_fresh", late_publish_fresh },
+	{ "late_publish_to_a_waiter", late_publish_to_a_waiter },
+	{ "nmi_on_the_holder", nmi_on_the_holder },
+	{ "panic_on_the_holder", panic_on_the_holder },
+	{ "value_wrap", value_wrap },
+	{ "value_wrap_24_bits", value_wrap_24_bits },
+	{ "seq_wrap", seq_wrap },
+	{ "epoch_wrap", epoch_wrap },
+	{ }
+};
