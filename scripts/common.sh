@@ -5,7 +5,7 @@
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
 	GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX
 
-TOP=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
+TOP=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/contention-fixes
 
 die() {
@@ -51,7 +51,7 @@ need_space() {
 source_of() {
 	if [ -n "${CONTENTION_SRC:-}" ]; then
 		[ -d "$CONTENTION_SRC/$1" ] || die "no $1 in CONTENTION_SRC=$CONTENTION_SRC"
-		(CDPATH= cd -- "$CONTENTION_SRC/$1" && pwd -P)
+		(CDPATH='' cd -- "$CONTENTION_SRC/$1" && pwd -P)
 	else
 		"$TOP/scripts/fetch" "$1"
 	fi
@@ -151,7 +151,7 @@ apply_cached() {
 
 # diff_files <diff>: the paths that a diff touches.
 diff_files() {
-	awk '/^diff --git a\// { n = (length($0) - 15) / 2; print substr($0, length($0) - n + 1) }' "$1" 2>/dev/null
+	awk '/^diff --git a\// { n = (length($0) - 16) / 2; print substr($0, length($0) - n + 1) }' "$1" 2>/dev/null
 }
 
 # The first local change of the git tree <dir>, nothing if it is clean. Files that git does not
