@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two threads on different CPUs hand a turn to each other through a futex. What the receiver reads
+ * from the clock after it woke must not be older than what the sender read before it handed over.
+ * The other CPUs read the clock meanwhile, so that there are values to share.
+ */
+#include "readers.h"
+#include <linux/futex.h>
+
+#define SECONDS_PER_PAIR	2
+
+struct side {
+	pthread_t thread;
+	int cpu;
+	unsigned int me;
+	int error;
+	uint64_t handed, back, back_by;
+};
+
+static unsigned int turn;	/* the futex: even is side 0's turn, odd is side 1's */
+static uint64_t stamp;		/* the sender's last read; published by turn */
+static bool stop;
+
+static void turn_wait(unsigned int seen)
+{
+	struct timespec slice = { .tv_nsec = 100 * 1000 * 1000 };
+
+	/* With a timeout, so that stop is seen even if the other side went first. */
+	syscall(__NR_futex, &turn, FUTEX_WAIT, seen, &slice, NULL, 0);
+}
+
+static void *side_main(void *arg)
+{
+	struct side *s = arg;
+	unsigned int seen;
+	uint64_t now;
+
+	if (pin(s->cpu)) {
+		s->error = errno;
+		return NULL;
+	}
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		seen = __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
+		if ((seen & 1) != s->me) {
+			turn_wait(seen);
+			continue;
+		}
+		now = clock_read();
+		if (now < stamp) {
+			s->back++;
+			if (stamp - now > s->back_by)
+				s->back_by = stamp - now;
+		}
+		stamp = clock_read();
+		s->handed++;
+		__atomic_store_n(&turn, seen + 1, __ATOMIC_RELEASE);
+		syscall(__NR_futex, &turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+	}
+	return NULL;
+}
+
+static bool pair(int a, int b)
+{
+	struct side s[2] = { { .cpu = a, .me = 0 }, { .cpu = b, .me = 1 } };
+	bool good = true;
+	int i;
+
+	turn = 0;
+	stamp = 0;
+	stop = false;
+	for (i = 0; i < 2; i++)
+		if (pthread_create(&s[i].thread, NULL, side_main, &s[i]))
+			ksft_exit_fail_msg("no thread: %s\n", strerror(errno));
+	sleep(SECONDS_PER_PAIR);
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < 2; i++) {
+		pthread_join(s[i].thread, NULL);
+		if (s[i].error) {
+			ksft_print_msg("CPU %d: %s\n", s[i].cpu, strerror(s[i].error));
+			good = false;
+		}
+		if (s[i].back) {
+			ksft_print_msg("CPU %d: %lu of %lu values older than the sender's, by up to %lu ns\n",
+				       s[i].cpu, s[i].back, s[i].handed, s[i].back_by);
+			good = false;
+		}
+	}
+	figure("handoff_rounds", "%lu", s[0].handed, "rounds");
+	if (!s[0].handed || !s[1].handed) {
+		ksft_print_msg("nothing was handed over\n");
+		good = false;
+	}
+	return good;
+}
+
+int main(void)
+{
+	const char *why, *clocksource;
+	struct readers all;
+	int cpu[MAX_CPUS], n;
+	bool started, good;
+
+	start(40);
+	n = cpus_get(cpu);
+	if (n < 2)
+		skip_all("needs 2 CPUs at least");
+	clocksource = clocksource_need(&why);
+	if (!clocksource)
+		skip_all("%s", why);
+	ksft_set_plan(n > 2 ? 3 : 2);
+	ksft_print_msg("%d CPUs, clocksource %s\n", n, clocksource);
+
+	ksft_test_result(pair(cpu[0], cpu[1]), "CPU %d and CPU %d, the others idle\n",
+			 cpu[0], cpu[1]);
+	ksft_test_result(pair(cpu[n - 1], cpu[0]), "CPU %d and CPU %d, the others idle\n",
+			 cpu[n - 1], cpu[0]);
+	if (n > 2) {
+		started = !readers_start(&all, cpu + 2, n - 2, true);
+		good = pair(cpu[0], cpu[1]);
+		readers_stop(&all);
+		ksft_test_result(started && readers_good(&all) && good,
+				 "CPU %d and CPU %d, the others reading\n", cpu[0], cpu[1]);
+	}
+	finish();
+	return 0;
+}

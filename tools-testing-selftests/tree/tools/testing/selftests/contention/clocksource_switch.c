@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The clocksource goes to and fro between hpet and acpi_pm while every CPU reads the clock. Each
+ * has a shared word of its own that lies untouched while the other is in use, so the first
+ * readers after a switch must not be served from what was there before.
+ */
+#include "readers.h"
+
+#define SWITCHES_WANTED	100
+
+int main(void)
+{
+	static const char * const name[] = { "acpi_pm", "hpet" };
+	int cpu[MAX_CPUS], n, done = 0;
+	struct readers all;
+	bool progress, ok;
+
+	start(60);
+	n = cpus_get(cpu);
+	if (n < 2)
+		skip_all("needs 2 CPUs at least");
+	if (geteuid())
+		skip_all("changing the clocksource needs root");
+	if (!clocksource_available("hpet") || !clocksource_available("acpi_pm"))
+		skip_all("needs both hpet and acpi_pm as clocksources");
+	if (clocksource_current(clocksource_before, sizeof(clocksource_before)))
+		skip_all("cannot read current_clocksource");
+	restore = clocksource_restore;
+	ksft_set_plan(2);
+	ksft_print_msg("%d readers, %d switches\n", n, SWITCHES_WANTED);
+
+	progress = !readers_start(&all, cpu, n, true) && !readers_progress(&all, 10);
+	ok = true;
+	while (progress && ok && done < SWITCHES_WANTED) {
+		ok = !clocksource_set(name[done % 2]);
+		if (ok) {
+			done++;
+			progress = !readers_progress(&all, 10);
+		}
+	}
+	readers_stop(&all);
+	readers_figures(&all, "switch");
+	ksft_test_result(ok && progress && done == SWITCHES_WANTED,
+			 "%d switches, each reader read between them\n", done);
+	ksft_test_result(readers_good(&all), "no step backwards on %d CPUs\n", n);
+	finish();
+	return 0;
+}
