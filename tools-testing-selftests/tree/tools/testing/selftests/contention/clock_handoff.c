@@ -14,11 +14,11 @@ struct side {
 	int cpu;
 	unsigned int me;
 	int error;
-	uint64_t handed, back, back_by;
+	__u64 handed, back, back_by;
 };
 
 static unsigned int turn;	/* the futex: even is side 0's turn, odd is side 1's */
-static uint64_t stamp;		/* the sender's last read; published by turn */
+static __u64 stamp;		/* the sender's last read; published by turn */
 static bool stop;
 
 static void turn_wait(unsigned int seen)
@@ -33,7 +33,7 @@ static void *side_main(void *arg)
 {
 	struct side *s = arg;
 	unsigned int seen;
-	uint64_t now;
+	__u64 now;
 
 	if (pin(s->cpu)) {
 		s->error = errno;
@@ -59,7 +59,7 @@ static void *side_main(void *arg)
 	return NULL;
 }
 
-static bool pair(int a, int b)
+static bool pair(int a, int b, const char *name)
 {
 	struct side s[2] = { { .cpu = a, .me = 0 }, { .cpu = b, .me = 1 } };
 	bool good = true;
@@ -80,12 +80,12 @@ static bool pair(int a, int b)
 			good = false;
 		}
 		if (s[i].back) {
-			ksft_print_msg("CPU %d: %lu of %lu values older than the sender's, by up to %lu ns\n",
+			ksft_print_msg("CPU %d: %llu of %llu older than the sender's, by %llu ns\n",
 				       s[i].cpu, s[i].back, s[i].handed, s[i].back_by);
 			good = false;
 		}
 	}
-	figure("handoff_rounds", "%lu", s[0].handed, "rounds");
+	figure(name, "%llu", s[0].handed, "rounds");
 	if (!s[0].handed || !s[1].handed) {
 		ksft_print_msg("nothing was handed over\n");
 		good = false;
@@ -100,7 +100,7 @@ int main(void)
 	int cpu[MAX_CPUS], n;
 	bool started, good;
 
-	start(40);
+	start();
 	n = cpus_get(cpu);
 	if (n < 2)
 		skip_all("needs 2 CPUs at least");
@@ -110,13 +110,15 @@ int main(void)
 	ksft_set_plan(n > 2 ? 3 : 2);
 	ksft_print_msg("%d CPUs, clocksource %s\n", n, clocksource);
 
-	ksft_test_result(pair(cpu[0], cpu[1]), "CPU %d and CPU %d, the others idle\n",
+	ksft_test_result(pair(cpu[0], cpu[1], "handoff_idle"),
+			 "CPU %d and CPU %d, the others idle\n",
 			 cpu[0], cpu[1]);
-	ksft_test_result(pair(cpu[n - 1], cpu[0]), "CPU %d and CPU %d, the others idle\n",
+	ksft_test_result(pair(cpu[n - 1], cpu[0], "handoff_idle_far"),
+			 "CPU %d and CPU %d, the others idle\n",
 			 cpu[n - 1], cpu[0]);
 	if (n > 2) {
 		started = !readers_start(&all, cpu + 2, n - 2, true);
-		good = pair(cpu[0], cpu[1]);
+		good = pair(cpu[0], cpu[1], "handoff_busy");
 		readers_stop(&all);
 		ksft_test_result(started && readers_good(&all) && good,
 				 "CPU %d and CPU %d, the others reading\n", cpu[0], cpu[1]);

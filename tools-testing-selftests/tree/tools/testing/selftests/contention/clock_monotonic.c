@@ -15,7 +15,7 @@ int main(void)
 	int cpu[MAX_CPUS], n;
 	bool started;
 
-	start(30);
+	start();
 	n = cpus_get(cpu);
 	if (n < 2)
 		skip_all("needs 2 CPUs at least");

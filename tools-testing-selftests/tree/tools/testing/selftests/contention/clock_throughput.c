@@ -18,13 +18,13 @@ static const char * const mode_name[MODES] = { "shared", "base", "plain" };
 
 struct slices {
 	double rate[ROUNDS];	/* kreads/s */
-	uint64_t longest;
+	__u64 longest;
 };
 
 static const char *clocksource;
 static bool have_switches;
 static char enabled_before[8], plain_before[8];
-static uint64_t shared_reads, shared_moved, off_moved;
+static __u64 shared_reads, shared_moved, off_moved;
 static bool good = true;
 
 static void restore_all(void)
@@ -64,7 +64,7 @@ static void slice(struct slices *s, int round, enum mode mode, const int *cpu, i
 {
 	struct stats before = { 0 }, after = { 0 };
 	struct readers all;
-	uint64_t begin, end, moved;
+	__u64 begin, end, moved;
 
 	mode_set(mode);
 	if (have_switches && stats_get(clocksource, &before))
@@ -114,7 +114,7 @@ static double report(const char *who, const char *mode, struct slices *s)
 	snprintf(name, sizeof(name), "%s_%s_max", who, mode);
 	figure(name, "%.1f", s->rate[ROUNDS - 1], "kreads/s");
 	snprintf(name, sizeof(name), "%s_%s_longest_read", who, mode);
-	figure(name, "%lu", s->longest / 1000, "us");
+	figure(name, "%llu", s->longest / 1000, "us");
 	return s->rate[ROUNDS / 2];
 }
 
@@ -143,7 +143,7 @@ int main(void)
 	int cpu[MAX_CPUS], n;
 	const char *why;
 
-	start(60);
+	start();
 	n = cpus_get(cpu);
 	if (n < 2)
 		skip_all("needs 2 CPUs at least");
@@ -161,7 +161,7 @@ int main(void)
 	compare("alone", cpu, 1);
 	ksft_test_result(good, "every reader made progress in every slice\n");
 	if (have_switches) {
-		ksft_print_msg("on: %lu reads by the shared word, %lu of them shared; off: %lu\n",
+		ksft_print_msg("on: %llu by the shared word, %llu of them shared; off: %llu\n",
 			       shared_moved, shared_reads, off_moved);
 		ksft_test_result(shared_moved && shared_reads, "switched on, reads are shared\n");
 		ksft_test_result(!off_moved, "switched off, the shared word is not used\n");

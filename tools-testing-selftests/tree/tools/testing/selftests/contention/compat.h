@@ -14,6 +14,9 @@
 #include <string.h>
 #include "../kselftest.h"
 
+/* Seconds; less than the timeout in settings, whose message would not say as much. */
+#define WATCHDOG	80
+
 static char watchdog_msg[96];
 
 /* Undoes what the test changed on the machine; set by those that change something. */
@@ -33,13 +36,13 @@ static void watchdog(int sig)
  * Line buffered, because a log that ends in the middle must still show how far the test got;
  * kselftest.h does so itself only from 6.12 on. A test that hangs says so and fails.
  */
-static inline void start(unsigned int seconds)
+static inline void start(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	snprintf(watchdog_msg, sizeof(watchdog_msg),
-		 "Bail out! hang: not at an end after %u s\n", seconds);
+		 "Bail out! hang: not at an end after %u s\n", WATCHDOG);
 	signal(SIGALRM, watchdog);
-	alarm(seconds);
+	alarm(WATCHDOG);
 	ksft_print_header();
 }
 

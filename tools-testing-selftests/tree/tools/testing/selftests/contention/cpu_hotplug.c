@@ -35,12 +35,12 @@ int main(void)
 {
 	const char *why, *clocksource;
 	int cpu[MAX_CPUS], can[MAX_CPUS], n, i, nr_can = 0, rounds = 0;
-	uint64_t begin, back_on;
+	__u64 begin, back_on;
 	struct readers all;
 	bool progress, ok;
 	char path[64];
 
-	start(60);
+	start();
 	n = cpus_get(cpu);
 	if (n < 2)
 		skip_all("needs 2 CPUs at least");

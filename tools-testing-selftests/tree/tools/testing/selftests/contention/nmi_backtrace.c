@@ -44,12 +44,12 @@ int main(void)
 {
 	const char *why, *clocksource;
 	int cpu[MAX_CPUS], n, rounds = 0;
-	uint64_t begin;
+	__u64 begin;
 	struct readers all;
 	bool progress, ok;
 	long before, nmis;
 
-	start(60);
+	start();
 	n = cpus_get(cpu);
 	if (n < 2)
 		skip_all("needs 2 CPUs at least");

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
 #include <time.h>
+#include <linux/types.h>
 #include <sys/syscall.h>
 
 #define MAX_CPUS	1024
@@ -20,7 +20,7 @@
 #define SWITCHES	"/sys/kernel/debug/contention/"
 
 /* Never by the vDSO: it is the kernel's own read of the hardware that is under test. */
-static inline uint64_t clock_read(void)
+static inline __u64 clock_read(void)
 {
 	struct timespec ts;
 
@@ -65,7 +65,7 @@ static inline int clocksource_current(char *name, size_t size)
 {
 	if (file_read(CLOCKSOURCE "current_clocksource", name, size))
 		return -1;
-	name[strcspn(name, " \n")] = '\0';
+	name[strcspn(name, "\n ")] = '\0';
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static inline bool clocksource_available(const char *name)
 
 	if (file_read(CLOCKSOURCE "available_clocksource", buf, sizeof(buf)))
 		return false;
-	for (word = strtok_r(buf, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+	for (word = strtok_r(buf, "\n ", &save); word; word = strtok_r(NULL, "\n ", &save))
 		if (!strcmp(word, name))
 			return true;
 	return false;
@@ -117,7 +117,7 @@ static inline const char *clocksource_need(const char **why)
 		*why = "clocksource is neither hpet nor acpi_pm, and changing it needs root";
 		return NULL;
 	}
-	strcpy(clocksource_before, now);
+	memcpy(clocksource_before, now, sizeof(now));
 	restore = clocksource_restore;
 	for (i = 0; i < 2; i++)
 		if (clocksource_available(shared[i]) && !clocksource_set(shared[i]))
@@ -129,7 +129,7 @@ static inline const char *clocksource_need(const char **why)
 /* ---- debug switches, CONFIG_CONTENTION_DEBUG ---- */
 
 struct stats {
-	uint64_t leader, shared, stolen, fresh;
+	__u64 leader, shared, stolen, fresh;
 };
 
 static inline int switch_set(const char *clocksource, const char *name, bool on)
@@ -147,7 +147,7 @@ static inline int stats_get(const char *clocksource, struct stats *s)
 	snprintf(path, sizeof(path), SWITCHES "%s/stats", clocksource);
 	if (file_read(path, buf, sizeof(buf)))
 		return -1;
-	return sscanf(buf, "leader %lu shared %lu stolen %lu fresh %lu",
+	return sscanf(buf, "leader %llu shared %llu stolen %llu fresh %llu",
 		      &s->leader, &s->shared, &s->stolen, &s->fresh) == 4 ? 0 : -1;
 }
 
@@ -182,12 +182,12 @@ struct readers;
 
 struct reader {
 	/* Written by its thread alone, read by everyone; hence on lines of its own. */
-	uint64_t reads __attribute__((aligned(128)));
-	uint64_t on_cpu;	/* bursts of reads that began on the CPU meant for it */
-	uint64_t back;		/* reads older than one that had returned before */
-	uint64_t back_by;	/* the worst of them, ns */
-	uint64_t longest;	/* from one return of the clock to the next, ns */
-	uint64_t first, last;
+	_Alignas(128) __u64 reads;
+	__u64 on_cpu;	/* bursts of reads that began on the CPU meant for it */
+	__u64 back;		/* reads older than one that had returned before */
+	__u64 back_by;	/* the worst of them, ns */
+	__u64 longest;	/* from one return of the clock to the next, ns */
+	__u64 first, last;
 	int error;
 	int cpu;
 	struct readers *all;
@@ -198,16 +198,18 @@ struct readers {
 	struct reader *r;
 	int n;
 	bool check;		/* against the others too; costs a shared line per read */
-	unsigned int ready __attribute__((aligned(128)));
+	_Alignas(128) unsigned int ready;
 	bool go, stop;
-	uint64_t max __attribute__((aligned(128)));	/* the newest value that anyone has got */
+	_Alignas(128) __u64 max;	/* the newest value that anyone has got */
 };
 
 /* A CPU that went offline and came back does not get its threads back by itself. */
 #define BURST	64
 
-static inline void reader_step_back(struct reader *r, uint64_t by)
+static inline void reader_step_back(struct reader *r, __u64 now, __u64 than)
 {
+	__u64 by = than - now;
+
 	r->back++;
 	if (by > r->back_by)
 		r->back_by = by;
@@ -217,7 +219,7 @@ static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
 	struct readers *all = r->all;
-	uint64_t now, max, prev = 0, reads = 0;
+	__u64 now, max, prev = 0, reads = 0;
 	int cpu;
 
 	if (pin(r->cpu))
@@ -242,7 +244,7 @@ static void *reader_main(void *arg)
 			max = __atomic_load_n(&all->max, __ATOMIC_ACQUIRE);
 			now = clock_read();
 			if (now < max)
-				reader_step_back(r, max - now);
+				reader_step_back(r, now, max);
 			while (max < now &&
 			       !__atomic_compare_exchange_n(&all->max, &max, now, false,
 							    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -250,7 +252,7 @@ static void *reader_main(void *arg)
 		} else {
 			now = clock_read();
 			if (now < prev)
-				reader_step_back(r, prev - now);
+				reader_step_back(r, now, prev);
 		}
 		if (!prev)
 			r->first = now;
@@ -303,10 +305,20 @@ static inline void readers_free(struct readers *all)
 	all->r = NULL;
 }
 
+static inline __u64 readers_total(const struct readers *all)
+{
+	__u64 total = 0;
+	int i;
+
+	for (i = 0; i < all->n; i++)
+		total += __atomic_load_n(&all->r[i].reads, __ATOMIC_RELAXED);
+	return total;
+}
+
 /* Waits until each reader has got one value that it began to read after this call. */
 static inline int readers_progress(struct readers *all, unsigned int seconds)
 {
-	uint64_t from[MAX_CPUS];
+	__u64 from[MAX_CPUS];
 	unsigned int ms = 0;
 	int i;
 
@@ -324,10 +336,27 @@ static inline int readers_progress(struct readers *all, unsigned int seconds)
 	return 0;
 }
 
+/* The same for any one of them, which is much sooner where CPUs are few. */
+static inline int readers_any(struct readers *all, unsigned int seconds)
+{
+	__u64 from = readers_total(all);
+	unsigned int ms = 0;
+
+	/* More reads than readers: one of them has begun one since. */
+	while (readers_total(all) <= from + all->n) {
+		if (ms++ > seconds * 1000) {
+			ksft_print_msg("no reader got a value for %u s\n", seconds);
+			return -1;
+		}
+		usleep(1000);
+	}
+	return 0;
+}
+
 /* Positive evidence only: pinned, all at the same time, all with progress, no step backwards. */
 static inline bool readers_good(const struct readers *all)
 {
-	uint64_t first = 0, last = UINT64_MAX;
+	__u64 first = 0, last = ~0ULL;
 	bool good = all->n > 0;
 	int i;
 
@@ -345,7 +374,7 @@ static inline bool readers_good(const struct readers *all)
 			continue;
 		}
 		if (r->back) {
-			ksft_print_msg("CPU %d: %lu of %lu reads went backwards, by up to %lu ns\n",
+			ksft_print_msg("CPU %d: %llu of %llu went backwards, by up to %llu ns\n",
 				       r->cpu, r->back, r->reads, r->back_by);
 			good = false;
 		}
@@ -364,19 +393,9 @@ static inline bool readers_good(const struct readers *all)
 /* "# figure: name value unit" is what a runner collects. */
 #define figure(name, fmt, value, unit)	ksft_print_msg("figure: %s " fmt " %s\n", name, value, unit)
 
-static inline uint64_t readers_total(const struct readers *all)
+static inline __u64 readers_longest(const struct readers *all)
 {
-	uint64_t total = 0;
-	int i;
-
-	for (i = 0; i < all->n; i++)
-		total += all->r[i].reads;
-	return total;
-}
-
-static inline uint64_t readers_longest(const struct readers *all)
-{
-	uint64_t longest = 0;
+	__u64 longest = 0;
 	int i;
 
 	for (i = 0; i < all->n; i++)
@@ -387,7 +406,7 @@ static inline uint64_t readers_longest(const struct readers *all)
 
 static inline void readers_figures(const struct readers *all, const char *test)
 {
-	uint64_t min = UINT64_MAX, max = 0;
+	__u64 min = ~0ULL, max = 0;
 	char name[64];
 	int i;
 
@@ -398,13 +417,13 @@ static inline void readers_figures(const struct readers *all, const char *test)
 			max = all->r[i].reads;
 	}
 	snprintf(name, sizeof(name), "%s_reads", test);
-	figure(name, "%lu", readers_total(all), "reads");
+	figure(name, "%llu", readers_total(all), "reads");
 	snprintf(name, sizeof(name), "%s_reads_least", test);
-	figure(name, "%lu", min, "reads");
+	figure(name, "%llu", min, "reads");
 	snprintf(name, sizeof(name), "%s_reads_most", test);
-	figure(name, "%lu", max, "reads");
+	figure(name, "%llu", max, "reads");
 	snprintf(name, sizeof(name), "%s_longest_read", test);
-	figure(name, "%lu", readers_longest(all) / 1000, "us");
+	figure(name, "%llu", readers_longest(all) / 1000, "us");
 }
 
 #endif

@@ -21,10 +21,13 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/compiler.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
 #define VERDICT		"/dev/ttyS1"
 #define TESTS		"/tests"
@@ -35,7 +38,7 @@ static int verdict_fd = -1;
 static int nr;		/* results so far at the top level */
 
 /* With -no-reboot this is QEMU's end. */
-static void __attribute__((noreturn)) end(void)
+static void __noreturn end(void)
 {
 	sync();
 	reboot(RB_AUTOBOOT);
@@ -43,7 +46,7 @@ static void __attribute__((noreturn)) end(void)
 		pause();
 }
 
-static void __attribute__((noreturn, format(printf, 1, 2))) fatal(const char *fmt, ...)
+static void __noreturn __printf(1, 2) fatal(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -68,7 +71,7 @@ static void put(const char *text, size_t len)
 	}
 }
 
-static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+static void __printf(1, 2) say(const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -83,7 +86,7 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 }
 
 /* The console log shows where the guest was when it ended. */
-static void __attribute__((format(printf, 4, 5)))
+static void __printf(4, 5)
 result(bool ok, const char *kind, const char *name, const char *fmt, ...)
 {
 	char note[256];
@@ -108,7 +111,7 @@ static void mount_all(void)
 	};
 	unsigned int i;
 
-	for (i = 0; i < sizeof(fs) / sizeof(fs[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(fs); i++) {
 		if (mkdir(fs[i].at, 0755) && errno != EEXIST)
 			fatal("mkdir %s", fs[i].at);
 		if (mount(fs[i].type, fs[i].at, fs[i].type, 0, NULL))
@@ -202,7 +205,7 @@ static void check_cpus(void)
  * The suites ran while the kernel booted. The lines of the suite's own level are passed on as they
  * are; what stands at the top level differs between kernels, and of that only the result counts.
  */
-static void kunit(const char *suite)
+static void suite_result(const char *suite)
 {
 	char path[256], *text, *line, *save;
 	int ok = -1;
@@ -258,7 +261,7 @@ static pid_t spawn(const char *name, int *out)
 	return pid;
 }
 
-static void selftest(const char *name)
+static void selftest_run(const char *name)
 {
 	int seconds = atoi(env("seconds")), out, status;
 	double begin = now(), left;
@@ -339,7 +342,7 @@ static void check_health(void)
 	text = slurp("/proc/lockdep_stats");
 	locks = text ? strstr(text, " debug_locks:") : NULL;
 	if (locks)
-		result(strtoul(locks + 13, NULL, 10) == 1, "kernel", "lockdep found nothing", "%s", "");
+		result(strtoul(locks + 13, NULL, 10) == 1, "kernel", "lockdep found nothing", "on");
 	else
 		result(true, "kernel", "lockdep found nothing", "not built in");
 	free(text);
@@ -375,11 +378,12 @@ int main(void)
 	tests = slurp(TESTS "/list");
 	if (!tests)
 		fatal("read " TESTS "/list");
-	say("KTAP version 1\n1..%d\n", 4 + names(env("kunit"), ",", NULL) + names(tests, "\n", NULL));
+	say("KTAP version 1\n1..%d\n",
+	    4 + names(env("kunit"), ",", NULL) + names(tests, "\n", NULL));
 	check_clocksource();
 	check_cpus();
-	names(env("kunit"), ",", kunit);
-	names(tests, "\n", selftest);
+	names(env("kunit"), ",", suite_result);
+	names(tests, "\n", selftest_run);
 	check_health();
 	say("# contention: end\n");
 	if (tcdrain(verdict_fd))
