@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 
 #define MAX_CPUS	1024
+#define LINES		128	/* bytes; a cache line and the one fetched with it */
 #define NSEC		1000000000ULL
 #define CLOCKSOURCE	"/sys/devices/system/clocksource/clocksource0/"
 #define SWITCHES	"/sys/kernel/debug/contention/"
@@ -181,8 +182,8 @@ static inline int pin(int cpu)
 struct readers;
 
 struct reader {
-	/* Written by its thread alone, read by everyone; hence on lines of its own. */
-	_Alignas(128) __u64 reads;
+	/* Written by its thread alone, and that all the time; hence the distance to others. */
+	__u64 reads;
 	__u64 on_cpu;	/* bursts of reads that began on the CPU meant for it */
 	__u64 back;		/* reads older than one that had returned before */
 	__u64 back_by;	/* the worst of them, ns */
@@ -192,15 +193,19 @@ struct reader {
 	int cpu;
 	struct readers *all;
 	pthread_t thread;
+	char pad[LINES];
 };
 
 struct readers {
 	struct reader *r;
 	int n;
 	bool check;		/* against the others too; costs a shared line per read */
-	_Alignas(128) unsigned int ready;
+	char pad1[LINES];
+	unsigned int ready;
 	bool go, stop;
-	_Alignas(128) __u64 max;	/* the newest value that anyone has got */
+	char pad2[LINES];
+	__u64 max;	/* the newest value that anyone has got */
+	char pad3[LINES];
 };
 
 /* A CPU that went offline and came back does not get its threads back by itself. */
@@ -272,9 +277,9 @@ static inline int readers_start(struct readers *all, const int *cpu, int n, bool
 
 	memset(all, 0, sizeof(*all));
 	all->check = check;
-	if (posix_memalign((void **)&all->r, 128, n * sizeof(*all->r)))
+	all->r = calloc(n, sizeof(*all->r));
+	if (!all->r)
 		return -1;
-	memset(all->r, 0, n * sizeof(*all->r));
 	for (i = 0; i < n; i++) {
 		all->r[i].cpu = cpu[i];
 		all->r[i].all = all;

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# The verdict on a boot, from canned logs: logs/good is a real run, and what goes wrong in the other
+# cases is done to a copy of it. Each must come out as a failure that names its cause.
+. "$(dirname -- "$0")/lib.sh"
+
+judge=$TOP/tools-testing-selftests/tree/tools/testing/selftests/contention/qemu/judge
+good=$TOP/t/logs/good
+
+# Each file of the run can be edited by sed; more console lines come at its end.
+prepare() {
+	rm -rf "$tmp/run"
+	mkdir "$tmp/run"
+	sed -e "${1:-}" "$good/results.ktap" >"$tmp/run/results.ktap"
+	cp "$good/console.log" "$tmp/run/console.log"
+	[ -z "${2:-}" ] || printf '%s\n' "$2" >>"$tmp/run/console.log"
+	echo "${3:-0}" >"$tmp/run/qemu-status"
+}
+
+# verdict <expected text>: fails, says it first or among others, and leaves it in all reports.
+verdict() {
+	if sh "$judge" "$tmp/run" >"$tmp/said"; then
+		echo "came out as passed"
+		cat "$tmp/said"
+		return 1
+	fi
+	grep -q "^FAIL: .*$1" "$tmp/said" && grep -q "^FAIL: .*$1" "$tmp/run/summary.txt" ||
+		{ cat "$tmp/said"; return 1; }
+	grep -q '<failure message=' "$tmp/run/junit.xml"
+}
+
+# first <text>: this is the reason that a reader sees first.
+first() {
+	verdict "$1" && grep '^FAIL' "$tmp/said" | head -n 1 | grep -q "$1" || { cat "$tmp/said"; return 1; }
+}
+
+passes() {
+	sh "$judge" "$@" "$tmp/run" >"$tmp/said" || { cat "$tmp/said"; return 1; }
+	grep -q '^PASS: ' "$tmp/run/summary.txt"
+}
+
+balanced() {
+	awk '{ n = gsub(/<testcase/, "&"); m = gsub(/<\/testcase>/, "&"); a += n; b += m }
+		match($0, /tests="[0-9]+"/) { want = substr($0, RSTART + 7) + 0 }
+		/[^\t -~]/ { exit 1 }
+		END { exit !(a > 0 && a == b && a == want) }' "$tmp/run/junit.xml"
+}
+
+prepare
+ok "a good run passes" passes
+ok "its summary has the figures, shared against base" grep -q 'shared/base' "$tmp/said"
+ok "its JUnit report has each test" balanced
+prepare '' '' ; sed -i 's/$/\r/' "$tmp/run/results.ktap"
+ok "line ends of a serial port do no harm" passes
+
+hang='/selftest: cpu_hotplug/,$d'
+prepare "$hang" '' 124
+ok "a hang" first 'hang: '
+prepare "$hang" '[   41.0] Kernel panic - not syncing: Fatal exception in interrupt'
+ok "a panic" first 'panic: Kernel panic - not syncing: Fatal'
+prepare "$hang" '[   41.0] WARNING: CPU: 3 PID: 77 at arch/x86/kernel/hpet.c:800 read_hpet+0x10/0x20
+[   41.1] Kernel panic - not syncing: kernel: panic_on_warn set ...'
+ok "a warning that ends the guest" verdict 'WARN: WARNING: CPU: 3'
+prepare '' '[   41.0] WARNING: CPU: 3 PID: 77 at arch/x86/kernel/hpet.c:800 read_hpet+0x10/0x20'
+ok "a warning in a run that went on to its end" first 'WARN: WARNING: CPU: 3'
+for line in 'BUG: KCSAN: data-race in read_hpet / read_hpet' \
+	'watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [clock_monotonic:77]' \
+	'rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:' \
+	'INFO: task clock_handoff:77 blocked for more than 120 seconds.' \
+	'WARNING: possible circular locking dependency detected' \
+	'BUG: kernel NULL pointer dereference, address: 0000000000000000' \
+	'clocksource: timekeeping watchdog on CPU1: Marking clocksource '"'hpet'"' as unstable'; do
+	prepare '' "[   41.0] $line"
+	ok "console: $line" verdict "$(echo "$line" | cut -c 1-24)"
+done
+
+prepare
+: >"$tmp/run/console.log"
+ok "an empty console log" verdict 'empty console log'
+: >"$tmp/run/results.ktap"
+ok "nothing at all" verdict 'no results'
+rm "$tmp/run/"*
+ok "no files" verdict 'QEMU was not started'
+prepare '' '' 1
+ok "QEMU that ended badly" first 'QEMU ended with status 1'
+prepare '/end$/d'
+ok "no end mark" first 'no end mark'
+prepare '1d'
+ok "no version line" verdict 'no KTAP version line'
+prepare '2d'
+ok "no plan" verdict 'no plan in\|before the plan'
+prepare '/selftest: clock_handoff/{s/.*//;}'
+ok "a result that is missing" verdict 'was due\|planned'
+prepare '/^ok .* selftest: clock_throughput/,/^ok /{/^ok/d;}'
+ok "tests that did not run" verdict 'planned'
+prepare '0,/^    1\.\./{/^    1\.\./d;}'
+ok "no plan inside a test" verdict 'plan'
+prepare 's/^    1\.\.2$/    1..3/'
+ok "a test that ran less than it planned" verdict 'planned 3 tests, ran 2'
+prepare 's/^    ok 2 no step/    not ok 2 no step/'
+ok "a failure inside a test that says it passed" verdict 'passed although'
+prepare 's/^ok \([0-9]*\) selftest: cpu_hotplug.*/not ok \1 selftest: cpu_hotplug # exit 1/'
+ok "a failed test" first 'failed: selftest: cpu_hotplug (exit 1)'
+prepare 's/^ok \([0-9]*\) selftest: cpu_hotplug.*/not ok \1 selftest: cpu_hotplug # crashed, signal 11/'
+ok "a test that crashed" first 'failed: selftest: cpu_hotplug (crashed, signal 11)'
+prepare 's/^ok \([0-9]*\) kunit: shared_counter.*/not ok \1 kunit: shared_counter/'
+ok "a failed KUnit suite" first 'failed: kunit: shared_counter'
+prepare 's/^    1\.\.1$/&\n    Bail out! hang: not at an end after 80 s/'
+ok "a test that gave up" verdict 'gave up: hang: not at an end'
+prepare 's/^ok \([0-9]*\) kunit: shared_counter.*/ok \1 kunit: shared_counter # SKIP no such suite/'
+ok "a kernel without the option" first 'skipped: kunit: shared_counter: no such suite'
+ok "the same is good where skips are allowed" passes --allow-skip
+prepare '3,$d
+2s/.*/1..0/
+$a\
+# contention: end'
+ok "no test at all" verdict 'not one test ran'
+prepare 's/^ok \([0-9]* [^#]*\).*/ok \1# SKIP because/'
+ok "everything skipped" verdict 'skipped'
+ok "everything skipped, where skips are allowed" refused 'not one test passed' \
+	sh "$judge" --allow-skip "$tmp/run"
+ok "no folder" refused usage sh "$judge" "$tmp/nothing"
+prepare 's/selftest: cpu_hotplug.*/selftest: <cpu> \& "hotplug"/'
+sh "$judge" "$tmp/run" >/dev/null
+ok "names are quoted in XML" grep -q 'selftest: &lt;cpu&gt; &amp; &quot;hotplug&quot;' "$tmp/run/junit.xml"
+done_testing
