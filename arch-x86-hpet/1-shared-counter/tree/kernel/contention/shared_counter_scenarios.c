@@ -10,16 +10,18 @@
  */
 
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/shared_counter.h>
+#include <linux/slab.h>
 
 #include "shared_counter_scenarios.h"
 
-#ifndef SHARED_COUNTER_SCENARIOS
-#define SHARED_COUNTER_SCENARIOS	shared_counter_true
+#ifndef SHARED_COUNTER_VARIANT
+#define SHARED_COUNTER_VARIANT		shared_counter_true
 #endif
 
 DEFINE_SHARED_COUNTER(sc, 32);
@@ -360,7 +362,7 @@ static const char *epoch_wrap(void)
 }
 
 /* dead_holder comes before all others that wait: the twin without a bound gets no further. */
-const struct shared_counter_scenario SHARED_COUNTER_SCENARIOS[] = {
+static const struct shared_counter_scenario scenarios[] = {
 	{ "single_reader", single_reader },
 	{ "dead_holder", dead_holder },
 	{ "holders_that_keep_dying", holders_that_keep_dying },
@@ -375,4 +377,145 @@ const struct shared_counter_scenario SHARED_COUNTER_SCENARIOS[] = {
 	{ "seq_wrap", seq_wrap },
 	{ "epoch_wrap", epoch_wrap },
 	{ }
+};
+
+/*
+ * All CPUs read for a while. A counter that moves only when it is sampled makes every step back visible.
+ * Now and then a reader is slow between sample and publish, reads as an NMI does, or takes the lock and
+ * forgets it.
+ */
+DEFINE_SHARED_COUNTER(stress, 32);
+static atomic_t stress_counter;
+static bool stress_frozen;
+static u32 stress_newest;
+static bool stress_go;
+
+struct stress_reader {
+	struct task_struct	*task;
+	u32			seed;
+	unsigned long		reads;
+	unsigned long		back;
+};
+
+static __always_inline u32 stress_sample(void)
+{
+	u32 value = stress_frozen ? atomic_read(&stress_counter) :
+				    atomic_inc_return(&stress_counter);
+
+	if (!(value & 0x3f))
+		udelay(20);
+	return value;
+}
+
+static u32 stress_random(struct stress_reader *reader)
+{
+	reader->seed = reader->seed * 1664525 + 1013904223;
+	return reader->seed >> 24;
+}
+
+static void stress_read(struct stress_reader *reader)
+{
+	/* Acquire: pairs with the cmpxchg below, the read that raised stress_newest was over. */
+	u32 newest = smp_load_acquire(&stress_newest);
+	u32 value;
+
+	if (stress_random(reader) < 16)
+		value = shared_counter_read_fresh(&stress, stress_sample);
+	else
+		value = shared_counter_read(&stress, stress_sample);
+	WRITE_ONCE(reader->reads, reader->reads + 1);
+	if ((s32)(value - newest) < 0)
+		WRITE_ONCE(reader->back, reader->back + 1);
+	while ((s32)(value - newest) > 0) {
+		u32 old = cmpxchg(&stress_newest, newest, value);
+
+		if (old == newest)
+			break;
+		newest = old;
+	}
+}
+
+static int stress_thread(void *data)
+{
+	struct stress_reader *reader = data;
+
+	/* Together, or the first has read for a while before the last exists. */
+	while (!READ_ONCE(stress_go))
+		cond_resched();
+	while (!kthread_should_stop()) {
+		if (!stress_random(reader)) {
+			u64 w = atomic64_read(&stress.word);
+
+			atomic64_cmpxchg(&stress.word, w, w | SHARED_COUNTER_LOCK);
+		}
+		stress_read(reader);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int stress_run(struct shared_counter_stress *s)
+{
+	struct stress_reader *readers = kcalloc(nr_cpu_ids, sizeof(*readers), GFP_KERNEL);
+	unsigned long end = jiffies + msecs_to_jiffies(s->msecs);
+	int cpu;
+
+	if (!readers)
+		return -ENOMEM;
+	/* seq wraps after a hundred publishes. */
+	atomic64_set(&stress.word, (SHARED_COUNTER_SEQ_MASK - 100 * SHARED_COUNTER_SEQ) | s->first);
+	stress.bound = 200;
+	atomic_set(&stress_counter, s->first);
+	stress_newest = s->first;
+	stress_frozen = s->frozen;
+	stress_go = false;
+
+	for_each_online_cpu(cpu) {
+		struct task_struct *task = kthread_create(stress_thread, &readers[cpu],
+							  "shared_counter/%d", cpu);
+
+		if (IS_ERR(task)) {
+			s->idle++;
+			continue;
+		}
+		readers[cpu].seed = cpu + 1;
+		readers[cpu].task = task;
+		kthread_bind(task, cpu);
+		wake_up_process(task);
+	}
+	WRITE_ONCE(stress_go, true);
+	do {
+		msleep(20);
+		for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+			s->back += READ_ONCE(readers[cpu].back);
+	} while (!s->back && time_before(jiffies, end));
+
+	s->back = 0;
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		if (!readers[cpu].task)
+			continue;
+		kthread_stop(readers[cpu].task);
+		s->reads += readers[cpu].reads;
+		s->back += readers[cpu].back;
+		s->idle += !readers[cpu].reads;
+	}
+	s->samples = atomic_read(&stress_counter) - s->first;
+#ifdef CONFIG_CONTENTION_DEBUG
+	for_each_possible_cpu(cpu) {
+		unsigned long *events = per_cpu(stress_events, cpu);
+		int event;
+
+		for (event = 0; event < SHARED_COUNTER_EVENTS; event++) {
+			s->counted += events[event];
+			events[event] = 0;
+		}
+	}
+#endif
+	kfree(readers);
+	return 0;
+}
+
+const struct shared_counter_variant SHARED_COUNTER_VARIANT = {
+	.scenarios = scenarios,
+	.stress = stress_run,
 };

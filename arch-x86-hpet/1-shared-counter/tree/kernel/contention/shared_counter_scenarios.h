@@ -12,10 +12,41 @@ struct shared_counter_scenario {
 	const char *(*run)(void);
 };
 
-/* The same scenarios over the header as it is and over its broken twins; the last has no name. */
-extern const struct shared_counter_scenario shared_counter_true[];
-extern const struct shared_counter_scenario shared_counter_twin_publish[];
-extern const struct shared_counter_scenario shared_counter_twin_compare[];
-extern const struct shared_counter_scenario shared_counter_twin_bound[];
+/**
+ * struct shared_counter_stress - all CPUs reading for a while
+ * @first: value of the made-up counter at the start
+ * @frozen: the counter stands still
+ * @msecs: how long; ends earlier when a step back was seen
+ * @reads: of all CPUs together
+ * @idle: CPUs that did not get one read done
+ * @back: reads that returned less than one that was over before they began
+ * @samples: of the made-up counter
+ * @counted: sum of the counts of all events, with CONFIG_CONTENTION_DEBUG
+ */
+struct shared_counter_stress {
+	u32		first;
+	bool		frozen;
+	unsigned int	msecs;
+	unsigned long	reads;
+	unsigned int	idle;
+	unsigned long	back;
+	unsigned int	samples;
+	unsigned long	counted;
+};
+
+/**
+ * struct shared_counter_variant - the header as it is, or a broken twin of it
+ * @scenarios: the last has no name
+ * @stress: fills in what was seen; returns 0 or -ENOMEM
+ */
+struct shared_counter_variant {
+	const struct shared_counter_scenario *scenarios;
+	int (*stress)(struct shared_counter_stress *s);
+};
+
+extern const struct shared_counter_variant shared_counter_true;
+extern const struct shared_counter_variant shared_counter_twin_publish;
+extern const struct shared_counter_variant shared_counter_twin_compare;
+extern const struct shared_counter_variant shared_counter_twin_bound;
 
 #endif
