@@ -11,6 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
 # The results of a test do not depend on who runs it.
+export LC_ALL=C
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE AUTHOR BASE DIR OUT KDIR MAKEFLAGS MAKELEVEL MFLAGS
 export GIT_AUTHOR_NAME=Tester GIT_AUTHOR_EMAIL=tester@localhost.invalid
 export GIT_COMMITTER_NAME=Tester GIT_COMMITTER_EMAIL=tester@localhost.invalid
@@ -167,4 +168,25 @@ make_repo() {
 	sed -n '/b\/drivers/,/last/p' clock/2-user/hook.diff | sed 's/last = 52/last = 51/' \
 		>clock/2-user/hook.5.1.diff
 	scripts/series
+}
+
+# amend <tree> <n> <shell command>: the n-th commit from the top, as a rebase does it.
+amend() {
+	(
+		cd "$1" || exit
+		GIT_SEQUENCE_EDITOR="sed -i '1s/^pick/edit/'" git rebase -q -i "HEAD~$2"
+		eval "$3"
+		git add -u
+		git add -A -- include kernel
+		git commit -q --amend --no-edit
+		GIT_EDITOR=: git rebase --continue
+	) >"$tmp/amend.log" 2>&1 || diag "$(tail -n 3 "$tmp/amend.log")"
+}
+
+# has <file> <text>
+has() {
+	grep -qF -- "$2" "$1" || {
+		cat "$1"
+		return 1
+	}
 }

@@ -13,18 +13,6 @@ g() {
 	git -C "$dir" "$@"
 }
 
-# amend <n> <shell command>: the n-th commit from the top, as a rebase does it.
-amend() {
-	(
-		cd "$dir" || exit
-		GIT_SEQUENCE_EDITOR="sed -i '1s/^pick/edit/'" git rebase -q -i "HEAD~$1"
-		eval "$2"
-		git add -A
-		git commit -q --amend --no-edit
-		GIT_EDITOR=: git rebase --continue
-	) >"$tmp/log" 2>&1 || diag "$(tail -n 3 "$tmp/log")"
-}
-
 restart() {
 	cd "$repo" || exit
 	git checkout -q -f . && git clean -q -f -d
@@ -35,14 +23,6 @@ restart() {
 unchanged() {
 	git status --porcelain | tee "$tmp/status"
 	[ ! -s "$tmp/status" ]
-}
-
-# has <file> <text>
-has() {
-	grep -qF -- "$2" "$1" || {
-		cat "$1"
-		return 1
-	}
 }
 
 ok "tree prints its folder" [ "$(scripts/tree 5.2 2>/dev/null)" = "$dir" ]
@@ -85,8 +65,8 @@ ok "... and nothing else" diff "$tmp/want" "$tmp/names"
 ok "the tree may be made again now" scripts/tree 5.2
 
 restart
-amend 2 "sed -i '1i int four;' include/clock.h; echo 'int five;' >include/new.h; rm include/run.sh"
-amend 3 "sed -i 's/int debug/long debug/' kernel/contention/debug.c"
+amend "$dir" 2 "sed -i '1i int four;' include/clock.h; echo 'int five;' >include/new.h; rm include/run.sh"
+amend "$dir" 3 "sed -i 's/int debug/long debug/' kernel/contention/debug.c"
 ok "new, edited and removed files, two commits below the top" scripts/refresh 5.2
 ok "... edited in the first" has debug/tree/kernel/contention/debug.c "long debug;"
 ok "... new in the second" has clock/1-header/tree/include/new.h "int five;"
@@ -94,11 +74,11 @@ ok "... removed from the second" [ ! -e clock/1-header/tree/include/run.sh ]
 ok "... in the other base's patches" has patches/5.1/0001* "+long debug;"
 
 restart
-amend 1 "sed -i 's/int one/int uno/' include/clock.h; echo 'config C' >>init/Kconfig"
+amend "$dir" 1 "sed -i 's/int one/int uno/' include/clock.h; echo 'config C' >>init/Kconfig"
 ok "an edit of an earlier patch's file, and of a file that no hook covers" scripts/refresh 5.2
 ok "... are in the hook" has clock/2-user/hook.diff "+int uno;"
 ok "... are in the hook" has clock/2-user/hook.diff "+config C"
-amend 1 "git checkout -q HEAD^ -- drivers/clock.c init/Kconfig"
+amend "$dir" 1 "git checkout -q HEAD^ -- drivers/clock.c init/Kconfig"
 ok "edits that are taken back" scripts/refresh 5.2
 ok "... leave the hook" sh -c '! grep -q "clock\.c\|init/Kconfig" clock/2-user/hook.diff'
 
@@ -111,14 +91,14 @@ ok "one commit too many" refused "has 4 commits on top of branch base, series.co
 ok "... changes nothing" unchanged
 
 restart
-amend 1 "sed -i 's/A help text/&/; s/bool \"Debug\"/bool \"Debugging\"/' kernel/Kconfig.contention"
+amend "$dir" 1 "sed -i 's/A help text/&/; s/bool \"Debug\"/bool \"Debugging\"/' kernel/Kconfig.contention"
 ok "a commit that edits another's part of Kconfig.contention" \
 	refused "the edit to kernel/Kconfig.contention cannot be brought back" scripts/refresh 5.2
 ok "... changes nothing" unchanged
 
 # 5.1 has a line of its own there, so a hunk with that line as context does not go on it.
 restart
-amend 1 "echo 'int more;' >>drivers/clock.c"
+amend "$dir" 1 "echo 'int more;' >>drivers/clock.c"
 rm "$repo/clock/2-user/hook.5.1.diff"
 git -C "$repo" rm -q --cached clock/2-user/hook.5.1.diff
 ok "another base that does not take the edit is named, with file and hunk" \

@@ -1,0 +1,185 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Every commit of every base builds the objects that it touches, with its options on and off, without
+# a warning from gcc (W=1) or sparse (C=1) that the base does not give for the same file.
+#
+# What was built once stays in the cache, and a commit that passed is not built again by the same
+# tools; rm -r the folders objects-* in the cache's build/ to start afresh.
+. "$(dirname -- "$0")/lib.sh"
+. "$TOP/scripts/common.sh"
+. "$TOP/scripts/compose.sh"
+
+export CCACHE_DIR="$CACHE/ccache" KBUILD_BUILD_TIMESTAMP='1 Jan 2026' KBUILD_BUILD_USER=test \
+	KBUILD_BUILD_HOST=test
+cc=gcc
+! command -v ccache >/dev/null || cc="ccache gcc"
+suite=tools/testing/selftests/contention
+
+kmake() {
+	make -s -C "$work" O="$out" ARCH=x86_64 CC="$cc" -j2 "$@"
+}
+
+# configure on|off: all that the tests ask for and nothing else; off is without the series' options.
+configure() {
+	git -C "$work" show "series:$suite/config" "series:$suite/qemu/kernel.config" >"$tmp/want"
+	if [ "$1" = off ]; then
+		sed -n 's/^config \(.*\)/CONFIG_\1=n/p' "$TOP/Kconfig.contention" >>"$tmp/want"
+	fi
+	KCONFIG_ALLCONFIG=$tmp/want kmake allnoconfig >"$tmp/log" 2>&1 || {
+		tail -n 20 "$tmp/log"
+		return 1
+	}
+}
+
+# options on|off: they are what they should be, at the last commit.
+options() {
+	for o in $(sed -n 's/^config //p' "$TOP/Kconfig.contention"); do
+		if grep -q "^CONFIG_$o=y" "$out/.config"; then is=on; else is=off; fi
+		[ "$is" = "$1" ] || {
+			echo "CONFIG_$o is $is"
+			return 1
+		}
+	done
+}
+
+# dependants <commit> <files...>: the files and, of those that the series has, all that include them.
+dependants() (
+	cd "$work" || exit
+	commit=$1
+	shift
+	printf '%s\n' "$@" | sort -u >"$tmp/all"
+	git diff --name-only --no-renames --diff-filter=d base "$commit" -- '*.[ch]' ":!$suite" >"$tmp/series"
+	while :; do
+		cp "$tmp/all" "$tmp/seen"
+		# shellcheck disable=SC2094 # sort writes after it has read
+		while read -r f; do
+			# include/linux/x.h is <linux/x.h>, anything else "x.h" from the same folder.
+			case $f in
+			include/*) what="<${f#include/}>" ;;
+			*) what="\"${f##*/}\"" ;;
+			esac
+			# shellcheck disable=SC2046 # a list of paths
+			grep -lF "#include $what" $(cat "$tmp/series")
+		done <"$tmp/seen" | sort -u - "$tmp/seen" >"$tmp/all"
+		! cmp -s "$tmp/all" "$tmp/seen" || break
+	done
+	grep '\.c$' "$tmp/all"
+)
+
+# complaints <log>: the warnings, without the line numbers, which move.
+complaints() {
+	grep -E '(warning|error):' "$1" | sed -e "s,$work/,,g" -e 's,^\(\.\./\)*,,' -e 's/:[0-9][0-9:]*:/:/' | sort -u
+}
+
+# compile <source files...>
+compile() {
+	# shellcheck disable=SC2046 # a list of paths
+	set -- $(printf '%s\n' "$@" | sed 's/c$/o/')
+	(cd "$out" && rm -f "$@")
+	kmake W=1 C=1 "$@" >"$tmp/log" 2>&1 || {
+		grep -E '(error|Error|\*\*\*)' "$tmp/log" | head -n 20
+		return 1
+	}
+}
+
+# check <commit> on|off <source files...>
+check() {
+	[ "$2" = on ] || configure off || return
+	c=$1
+	shift 2
+	compile "$@" || return
+	complaints "$tmp/log" | comm -13 "$out/known" - >"$tmp/fresh"
+	cat "$tmp/fresh"
+	[ ! -s "$tmp/fresh" ]
+}
+
+tools=$({
+	gcc --version
+	sparse --version
+	cat "$0"
+} 2>/dev/null | cksum | tr -d ' ')
+
+build_base() {
+	base=$1
+	work=$CACHE/work/objects-$base
+	out=$CACHE/build/objects-$base
+	passed=$CACHE/build/objects-$base.passed
+	mkdir -p "$CACHE/work" "$CACHE/build"
+	# Two runs at once would pull the tree away from each other.
+	exec 9>"$CACHE/work/objects-$base.lock"
+	flock 9
+	src=$(source_of "$base") || exit
+	compose "$base" "$src" "$tmp/git.$base"
+	start=$(git -C "$src" rev-parse base)
+
+	if [ "$(git -C "$work" rev-parse -q --verify base 2>/dev/null)" != "$start" ]; then
+		need_space "$CACHE" 3000
+		rm -rf "$work" "$out" "$passed"
+		git clone -q --shared --no-checkout "$src" "$work"
+	fi
+	mkdir -p "$out"
+	# Together with what make prepare said when the folder was new.
+	touch "$passed" "$out/known"
+	rm -f "$work/.git/index.lock"
+	git -C "$work" fetch -q "$tmp/git.$base" +series:refs/heads/series
+	(cd "$work" && git log --reverse --format='%H %s' base..series) >"$tmp/commits"
+
+	# Nothing to do for this base?
+	due=
+	while read -r commit subject; do
+		grep -qx "$tools $commit" "$passed" || due=1
+	done <"$tmp/commits"
+	if [ -n "$due" ]; then
+		# What the base itself says about the files that the series edits.
+		git -C "$work" checkout -q -f --detach base
+		edited=$(cd "$work" && git diff --name-only --diff-filter=M base series -- '*.c')
+		# shellcheck disable=SC2086 # a list of paths
+		if configure on && compile $edited; then
+			complaints "$tmp/log" | sort -u - "$out/known" -o "$out/known"
+		else
+			ok "$base builds without the series" cat "$tmp/log" /nonexistent
+			return
+		fi
+	fi
+
+	while read -r commit subject; do
+		if grep -qx "$tools $commit" "$passed"; then
+			ok "$base: $subject (built before)" true
+			continue
+		fi
+		before=$failed
+		failed=0
+		git -C "$work" checkout -q -f --detach "$commit"
+		touched=$(cd "$work" && git diff --name-only --no-renames --diff-filter=d "$commit^" "$commit" \
+			-- '*.[ch]' ":!$suite")
+		# shellcheck disable=SC2086 # a list of paths
+		sources=$([ -z "$touched" ] || dependants "$commit" $touched)
+		if [ -z "$sources" ]; then
+			ok "$base: $subject (touches no object)" true
+		else
+			ok "$base: $subject: configuration" configure on
+			# shellcheck disable=SC2086 # a list of paths
+			ok "$base: $subject" check "$commit" on $sources
+			# Off, only the base's own files have anything to build.
+			# shellcheck disable=SC2086 # a list of paths
+			own=$(cd "$work" && git ls-tree -r --name-only base $sources)
+			# shellcheck disable=SC2086 # a list of paths
+			[ -z "$own" ] || ok "$base: $subject, options off" check "$commit" off $own
+		fi
+		[ $failed = 1 ] || echo "$tools $commit" >>"$passed"
+		[ $before = 0 ] || failed=1
+	done <"$tmp/commits"
+
+	if [ -n "$due" ]; then
+		ok "$base: configuration of all options" configure on
+		ok "$base: ... are on" options on
+		ok "$base: configuration without the options" configure off
+		ok "$base: ... are off" options off
+	fi
+}
+
+# shellcheck disable=SC2046 # a list of words
+for base in ${OBJECTS_BASES:-$(base_list)}; do
+	build_base "$base"
+done
+done_testing
