@@ -82,6 +82,9 @@ make_kernel() {
 		done
 		[ "$2.$3" = 5.1 ] && echo 'int last = 51;' || echo 'int last = 52;'
 	} >"$1/drivers/clock.c"
+	# A short hook has to keep clear of the line that differs.
+	printf '/* other */\n\nint a;\n\nint v%s%s;\nint b;\nint c;\nint d;\nint e;\nint f;\nint g;\nint h;\nint z;\n' "$2" "$3" \
+		>"$1/drivers/other.c"
 	git -C "$1" init -q -b base
 	git -C "$1" add -A
 	git -C "$1" commit -q -m "linux-source-$2.$3 $2.$3.1-1"
@@ -156,6 +159,19 @@ make_repo() {
 	+	return x * CLOCK;
 	 }
 	 int last = 52;
+	diff --git a/drivers/other.c b/drivers/other.c
+	--- a/drivers/other.c
+	+++ b/drivers/other.c
+	@@ -2,3 +2,5 @@
+	 
+	 int a;
+	+
+	+int aa;
+	 
+	@@ -12,2 +14,3 @@
+	 int h;
+	 int z;
+	+int zz;
 	diff --git a/include/clock.h b/include/clock.h
 	--- a/include/clock.h
 	+++ b/include/clock.h
@@ -165,7 +181,7 @@ make_repo() {
 	 int two;
 	+int three;
 	EOT
-	sed -n '/b\/drivers/,/last/p' clock/2-user/hook.diff | sed 's/last = 52/last = 51/' \
+	sed -n '/b\/drivers\/clock/,/last/p' clock/2-user/hook.diff | sed 's/last = 52/last = 51/' \
 		>clock/2-user/hook.5.1.diff
 	scripts/series
 }

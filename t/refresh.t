@@ -96,6 +96,15 @@ ok "a commit that edits another's part of Kconfig.contention" \
 	refused "the edit to kernel/Kconfig.contention cannot be brought back" scripts/refresh 5.2
 ok "... changes nothing" unchanged
 
+restart
+amend "$dir" 1 "sed -i 's/int zz/int zzz/' drivers/other.c"
+ok "an edit of one hunk" scripts/refresh 5.2
+ok "... leaves the others of that file as they were, cut short for all bases" \
+	[ "$(git diff --numstat clock/2-user/hook.diff | cut -f 1,2)" = "1	1" ]
+amend "$dir" 1 "sed -i 's/^int d;/&\nint dd;/' drivers/other.c"
+ok "an edit between two hunks" scripts/refresh 5.2
+ok "... is a hunk of its own" [ "$(git diff clock/2-user/hook.diff | grep -c '^[-+]@@')" = 1 ]
+
 # 5.1 has a line of its own there, so a hunk with that line as context does not go on it.
 restart
 amend "$dir" 1 "echo 'int more;' >>drivers/clock.c"
