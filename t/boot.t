@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Boots patched kernels as `make run` does, and turns each result of the guest into one here. The
+# bases are 6.1 and 7.3; with TEST_ALL all of them, and 6.1 again as a debug kernel.
+. "$(dirname -- "$0")/lib.sh"
+
+# A result of the guest's own is reported by its name; the judge's verdict is the last word.
+boot() {
+	base=$1 debug=$2 name=$1${2:+-debug}
+	results=$TOP/results/test-$name
+	rm -rf "$results"
+	diag "$name: booting, results in $results"
+	status=0
+	BASE=$base DEBUG=$debug RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
+	if [ -s "$results/results.ktap" ]; then
+		# Not skipped: where a guest skips, the verdict below is a failure.
+		while read -r line; do
+			line=$(printf '%s' "$line" | tr -d '\r')
+			case $line in
+			'ok '*) ok "$name: $(echo "${line#ok }" | sed 's/^[0-9]* //; s/ *#.*//')" true ;;
+			'not ok '*) ok "$name: $(echo "${line#not ok }" | sed 's/^[0-9]* //; s/ *#.*//')" \
+				sh -c 'echo "$1"; exit 1' - "$line" ;;
+			esac
+		done <<-EOT
+			$(grep -E '^(not )?ok ' "$results/results.ktap")
+		EOT
+	fi
+	ok "$name: the run as a whole" sh -c 'tail -n 15 "$1"; exit "$2"' - "$tmp/log" "$status"
+	[ ! -e "$results/summary.txt" ] || diag "$(sed -n '/^thousand reads/,/^$/p' "$results/summary.txt")"
+}
+
+if [ -n "${TEST_ALL:-}" ]; then
+	for base in $(sed 's/[#[:space:]].*//' "$TOP/bases.conf"); do
+		boot "$base" ''
+	done
+	boot 6.1 1
+else
+	boot 6.1 ''
+	boot 7.3 ''
+fi
+done_testing
