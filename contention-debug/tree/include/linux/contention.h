@@ -11,22 +11,25 @@
  *   stats	what the fix did since boot, one "event count" a line
  */
 
-#include <linux/jump_label.h>
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 
 /**
  * struct contention_fix - a fix that can be switched off
  * @enabled: the switch; a boot parameter may clear it, with or without CONFIG_CONTENTION_DEBUG
- * @name: folder in debugfs
  * @plain: second switch, to measure against no remedy at all
+ * @name: folder in debugfs
  * @event_names: the names of the counted events, each ended by a NUL, the last by two
  * @events: the per-CPU counters, one for each name
+ *
+ * The switches are no static keys: a load is nothing beside what they guard, and code that is
+ * patched while other CPUs run it ends in a stray int3 under QEMU's TCG, where they are wanted most.
  */
 struct contention_fix {
-	struct static_key_true	enabled;
+	bool			enabled;
 #ifdef CONFIG_CONTENTION_DEBUG
-	struct static_key_false	plain;
+	bool			plain;
 	const char		*name;
 	const char		*event_names;
 	unsigned long __percpu	*events;
@@ -34,44 +37,46 @@ struct contention_fix {
 };
 
 /*
- * Macros, since asm goto has to see the address of the key as a constant. A switch that is thrown
- * while the fix is in use lets a caller finish in the code in which it began.
+ * Should the fix be used? A switch that is thrown while the fix is in use lets a caller finish in the
+ * code in which it began.
  */
-#define contention_enabled(fix)	static_branch_likely(&(fix)->enabled)
+static __always_inline bool contention_enabled(const struct contention_fix *fix)
+{
+	return READ_ONCE(fix->enabled);
+}
 
 /* The body of a __setup() function: "0" puts the code of before the fix in charge. */
 static inline int contention_setup(struct contention_fix *fix, const char *str)
 {
-	bool on;
-
-	if (kstrtobool(str, &on))
-		return 0;
-	if (!on)
-		static_key_disable(&fix->enabled.key);
-	return 1;
+	return !kstrtobool(str, &fix->enabled);
 }
 
 #ifdef CONFIG_CONTENTION_DEBUG
 
 #define CONTENTION_FIX_INIT(_name, _event_names, _events) {	\
-	.enabled	= STATIC_KEY_TRUE_INIT,			\
-	.plain		= STATIC_KEY_FALSE_INIT,		\
+	.enabled	= true,					\
 	.name		= _name,				\
 	.event_names	= _event_names,				\
 	.events		= _events,				\
 }
 
-#define contention_plain(fix)	static_branch_unlikely(&(fix)->plain)
+static __always_inline bool contention_plain(const struct contention_fix *fix)
+{
+	return READ_ONCE(fix->plain);
+}
 
 void contention_debug_add(struct contention_fix *fix);
 
 #else
 
 #define CONTENTION_FIX_INIT(_name, _event_names, _events) {	\
-	.enabled	= STATIC_KEY_TRUE_INIT,			\
+	.enabled	= true,					\
 }
 
-#define contention_plain(fix)	false
+static __always_inline bool contention_plain(const struct contention_fix *fix)
+{
+	return false;
+}
 
 static inline void contention_debug_add(struct contention_fix *fix) { }
 

@@ -7,25 +7,21 @@
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
-static int contention_key_get(void *data, u64 *val)
+static int contention_switch_get(void *data, u64 *val)
 {
-	*val = static_key_enabled((struct static_key *)data);
+	*val = READ_ONCE(*(bool *)data);
 	return 0;
 }
 
-static int contention_key_set(void *data, u64 val)
+static int contention_switch_set(void *data, u64 val)
 {
-	struct static_key *key = data;
-
 	if (val > 1)
 		return -EINVAL;
-	if (val)
-		static_key_enable(key);
-	else
-		static_key_disable(key);
+	WRITE_ONCE(*(bool *)data, val);
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(contention_key_fops, contention_key_get, contention_key_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(contention_switch_fops, contention_switch_get, contention_switch_set,
+			 "%llu\n");
 
 static int contention_stats_show(struct seq_file *m, void *v)
 {
@@ -59,7 +55,7 @@ void __init contention_debug_add(struct contention_fix *fix)
 	if (!root)
 		root = debugfs_create_dir("contention", NULL);
 	dir = debugfs_create_dir(fix->name, root);
-	debugfs_create_file_unsafe("enabled", 0600, dir, &fix->enabled.key, &contention_key_fops);
-	debugfs_create_file_unsafe("plain", 0600, dir, &fix->plain.key, &contention_key_fops);
+	debugfs_create_file_unsafe("enabled", 0600, dir, &fix->enabled, &contention_switch_fops);
+	debugfs_create_file_unsafe("plain", 0600, dir, &fix->plain, &contention_switch_fops);
 	debugfs_create_file("stats", 0400, dir, fix, &contention_stats_fops);
 }
