@@ -1,22 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # An edit of each kind in a real 6.12 tree reaches the patch folders and all four bases. The
-# repository is a copy; the tree stays in the cache, as its first checkout takes a while.
+# repository is a copy, and the tree has only the files that the series touches.
 . "$(dirname -- "$0")/lib.sh"
+. "$TOP/scripts/common.sh"
 
 mkdir "$tmp/repo"
 (cd "$TOP" && tar -cf - --exclude=./.git --exclude=./results .) | tar -xf - -C "$tmp/repo"
 cd "$tmp/repo" || exit 2
-dir=$CACHE/work/roundtrip-6.12
-mkdir -p "$CACHE/work"
-exec 9>"$dir.lock"
-flock 9
-# The cache may be left by a run that was stopped half way.
-[ ! -d "$dir" ] || {
-	rm -f "$dir/.git/index.lock"
-	rm -rf "$dir/.git/rebase-merge"
-	git -C "$dir" checkout -q -f -B series refs/contention/known || rm -rf "$dir"
-}
+dir=$tmp/tree
+src=$(source_of 6.12) || exit
+git clone -q --shared --no-checkout "$src" "$dir" && cd "$dir" || exit
+# shellcheck disable=SC2046 # a list of paths
+git sparse-checkout set --no-cone $(sed -n 's,^+++ b/,/,p' "$TOP"/patches/6.12/*.patch)
+git checkout -q base
+git update-ref refs/contention/known base
+cd "$tmp/repo" || exit
 
 # patches 6.1|...: the text is in one of the base's patches.
 patches() {
