@@ -119,6 +119,7 @@ int main(void)
 	if (n > 2) {
 		started = !readers_start(&all, cpu + 2, n - 2, true);
 		good = pair(cpu[0], cpu[1], "handoff_busy");
+		good = !readers_progress(&all, 10) && good;
 		readers_stop(&all);
 		ksft_test_result(started && readers_good(&all) && good,
 				 "CPU %d and CPU %d, the others reading\n", cpu[0], cpu[1]);

@@ -27,6 +27,7 @@ int main(void)
 
 	started = !readers_start(&all, cpu, n, true);
 	sleep(SECONDS);
+	started = started && !readers_progress(&all, 10);
 	readers_stop(&all);
 	readers_figures(&all, "monotonic");
 	ksft_test_result(started && readers_good(&all), "no step backwards on %d CPUs\n", n);
