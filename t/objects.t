@@ -122,12 +122,17 @@ build_base() {
 	touch "$passed" "$out/known"
 	rm -f "$work/.git/index.lock"
 	git -C "$work" fetch -q "$tmp/git.$base" +series:refs/heads/series
-	(cd "$work" && git log --reverse --format='%H %s' base..series) >"$tmp/commits"
+	# What a commit builds depends on the files before and after it, not on its message.
+	(cd "$work" && before=$(git rev-parse 'base^{tree}') &&
+		git log --reverse --format='%H %T %s' base..series | while read -r commit tree subject; do
+			echo "$commit $before-$tree $subject"
+			before=$tree
+		done) >"$tmp/commits"
 
 	# Nothing to do for this base?
 	due=
-	while read -r commit subject; do
-		grep -qx "$tools $commit" "$passed" || due=1
+	while read -r commit key subject; do
+		grep -qx "$tools $key" "$passed" || due=1
 	done <"$tmp/commits"
 	if [ -n "$due" ]; then
 		# What the base itself says about the files that the series edits.
@@ -142,8 +147,8 @@ build_base() {
 		fi
 	fi
 
-	while read -r commit subject; do
-		if grep -qx "$tools $commit" "$passed"; then
+	while read -r commit key subject; do
+		if grep -qx "$tools $key" "$passed"; then
 			ok "$base: $subject (built before)" true
 			continue
 		fi
@@ -166,7 +171,7 @@ build_base() {
 			# shellcheck disable=SC2086 # a list of paths
 			[ -z "$own" ] || ok "$base: $subject, options off" check "$commit" off $own
 		fi
-		[ $failed = 1 ] || echo "$tools $commit" >>"$passed"
+		[ $failed = 1 ] || echo "$tools $key" >>"$passed"
 		[ $before = 0 ] || failed=1
 	done <"$tmp/commits"
 
