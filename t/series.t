@@ -120,6 +120,9 @@ documented() {
 	done
 }
 
+# checkpatch takes a file that git knows for source code, not for a patch.
+cp -R patches "$tmp/patches"
+
 for base in $bases; do
 	src=$(source_of "$base") || exit
 	start=$(git -C "$src" rev-parse base)
@@ -142,7 +145,7 @@ for base in $bases; do
 		tar -xf - -C "$tmp/scripts.$base"
 	for p in $(cat "patches/$base/series"); do
 		ok "$base: checkpatch --strict ${p%.patch}" perl "$tmp/scripts.$base/scripts/checkpatch.pl" --no-tree --strict \
-			--quiet --terse --show-types --ignore "$excused" "patches/$base/$p"
+			--quiet --terse --show-types --ignore "$excused" "$tmp/patches/$base/$p"
 		! grep -q '^+__setup(\|^+early_param(' "patches/$base/$p" ||
 			ok "$base: ... its boot parameters are documented" documented "patches/$base/$p"
 	done
