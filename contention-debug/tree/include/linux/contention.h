@@ -3,8 +3,8 @@
 #define _LINUX_CONTENTION_H
 
 /*
- * What the contention fixes have in common: a switch each, and with CONFIG_CONTENTION_DEBUG a folder
- * in debugfs, /sys/kernel/debug/contention/<name>/, with
+ * What the contention fixes have in common: a switch each, and with CONFIG_CONTENTION_DEBUG a
+ * folder in debugfs, /sys/kernel/debug/contention/<name>/, with
  *
  *   enabled	1: the fix is in charge; 0: the code of before the fix is
  *   plain	1: every use goes straight to the contended resource, whatever "enabled" says
@@ -24,7 +24,8 @@
  * @events: the per-CPU counters, one for each name
  *
  * The switches are no static keys: a load is nothing beside what they guard, and code that is
- * patched while other CPUs run it ends in a stray int3 under QEMU's TCG, where they are wanted most.
+ * patched while other CPUs run it ends in a stray int3 under QEMU's TCG, where they are wanted
+ * most.
  */
 struct contention_fix {
 	bool			enabled;
@@ -37,8 +38,8 @@ struct contention_fix {
 };
 
 /*
- * Should the fix be used? A switch that is thrown while the fix is in use lets a caller finish in the
- * code in which it began.
+ * Should the fix be used? A switch that is thrown while the fix is in use lets a caller finish in
+ * the code in which it began.
  */
 static __always_inline bool contention_enabled(const struct contention_fix *fix)
 {

@@ -7,10 +7,11 @@
  * them waits for ever.
  *
  * The idea of a sequence number and a bit lock in one word in front of the HPET is Waiman Long's
- * ("x86/hpet: Reduce HPET counter read contention", v6, September 2016). There, and in the form that
- * was merged in 4.9, a waiter depends on the holder of the lock: a holder that was stopped (by NMI,
- * machine check or panic) or whose vCPU was preempted keeps all others waiting. Here the lock bit only
- * says "somebody is reading". To read twice is harmless, so a waiter takes over after a bounded time.
+ * ("x86/hpet: Reduce HPET counter read contention", v6, September 2016). There, and in the form
+ * that was merged in 4.9, a waiter depends on the holder of the lock: a holder that was stopped
+ * (by NMI, machine check or panic) or whose vCPU was preempted keeps all others waiting. Here the
+ * lock bit only says "somebody is reading". To read twice is harmless, so a waiter takes over
+ * after a bounded time.
  *
  * The state is one 64-bit word, so that a single load gives a consistent view of it:
  *
@@ -32,33 +33,35 @@
  *
  * Rules:
  *
- *  (1) The value in the word never goes back. A leader publishes over the very word that it locked,
- *      thus v' was sampled after v was. Everybody else publishes v' over a word of the seq from before
- *      the sample, with the same consequence, or where v' is the newer of the two.
+ *  (1) The value in the word never goes back. A leader publishes over the very word that it
+ *      locked, thus v' was sampled after v was. Everybody else publishes v' over a word of the
+ *      seq from before the sample, with the same consequence, or where v' is the newer of the
+ *      two.
  *  (2) A value that is returned is in the word, or an equal or newer one is, when the read returns.
  *      Hence everybody publishes, also one who read for himself alone.
- *  (3) A read returns what the word held when it began, or something newer: a sample taken since, or
- *      a value published since.
+ *  (3) A read returns what the word held when it began, or something newer: a sample taken since,
+ *      or a value published since.
  *
  * Invariant: if one read returned before another began, the second does not return an older value
  * than the first. (By 2 the word held the first's value or a newer one when it returned, by 1 it
- * still does when the second begins, the rest is 3.) The rules assume a counter that does not go back
- * itself; it may stand still. Whether something was published is judged by seq, never by value.
+ * still does when the second begins, the rest is 3.) The rules assume a counter that does not go
+ * back itself; it may stand still. Whether something was published is judged by seq, never by
+ * value.
  *
  * Progress: a read polls the word at most SHARED_COUNTER_ROUNDS * 2 * bound times and samples the
- * counter at most twice, whoever holds the lock and whatever stopped it. The publish loop goes round
- * only when another CPU made a step, and ends with the first publish of a value sampled after ours: so
- * only who was already reading when we sampled can be in our way, each once.
+ * counter at most twice, whoever holds the lock and whatever stopped it. The publish loop goes
+ * round only when another CPU made a step, and ends with the first publish of a value sampled
+ * after ours: so only who was already reading when we sampled can be in our way, each once.
  *
  * A value that was taken from another CPU was published while the reader waited, so it was sampled
  * no longer ago than that leader took from its sample to its publish plus the reader's own wait.
  *
  * Limits: newer is decided by the sign of a difference, in the counter's own width. A CPU that is
- * stopped between sample and publish, while the others go on, for more than half a turn of the counter
- * (150 s for 32 bits at 14.318 MHz, 2.3 s for the 24 bits at 3.58 MHz of the ACPI PM timer), or for a
- * multiple of 2^26 publishes to the number, may publish an old value. A leader whose lock was taken
- * over samples again before it publishes, so it would have to be stopped twice. Timekeeping's own
- * arithmetic does not outlive half a turn without a tick either.
+ * stopped between sample and publish, while the others go on, for more than half a turn of the
+ * counter (150 s for 32 bits at 14.318 MHz, 2.3 s for the 24 bits at 3.58 MHz of the ACPI PM
+ * timer), or for exactly a multiple of 2^26 publishes, may publish an old value. A leader whose
+ * lock was taken over samples again before it publishes, so it would have to be stopped twice.
+ * Timekeeping's own arithmetic does not outlive half a turn without a tick either.
  */
 
 #include <linux/atomic.h>
@@ -83,13 +86,13 @@
 #define SHARED_COUNTER_ROUNDS		3
 
 /*
- * The bound in read times. The wait of a reader that came just after the leader began is one read and
- * one broadcast of the line; a bound below that makes all waiters take over at once.
+ * The bound in read times. The wait of a reader that came just after the leader began is one read
+ * and one broadcast of the line; a bound below that makes all waiters take over at once.
  */
 #define SHARED_COUNTER_BOUND_READS	16
 #define SHARED_COUNTER_BOUND_DEFAULT	2000	/* polls: 16 reads of 1 us at 8 ns a poll */
 #define SHARED_COUNTER_BOUND_MIN	64
-#define SHARED_COUNTER_BOUND_MAX	(1 << 20)
+#define SHARED_COUNTER_BOUND_MAX	BIT(20)
 
 /*
  * Tests build twins of this file with one rule taken out, to see that they would notice; a kernel
@@ -101,6 +104,7 @@
 #ifndef SHARED_COUNTER_BROKEN
 #define SHARED_COUNTER_BROKEN		0
 #endif
+#define shared_counter_broken(rule)	((rule) == SHARED_COUNTER_BROKEN)
 
 /* How a read ended. Each read counts once. */
 enum shared_counter_event {
@@ -191,8 +195,8 @@ static __always_inline u32 shared_counter_read_fresh(struct shared_counter *sc,
 						     u32 (*sample)(void))
 {
 	/*
-	 * Acquire: the sample comes after this load, or its seq could be that of a publish whose value
-	 * is newer than the sample. Pairs with the release of the publish that was seen.
+	 * Acquire: the sample comes after this load, or its seq could be that of a publish whose
+	 * value is newer than the sample. Pairs with the release of the publish that was seen.
 	 */
 	u64 before = atomic64_read_acquire(&sc->word);
 	u64 w = before;
@@ -200,15 +204,15 @@ static __always_inline u32 shared_counter_read_fresh(struct shared_counter *sc,
 
 	shared_counter_count(sc, SHARED_COUNTER_FRESH);
 	do {
-		if (SHARED_COUNTER_BROKEN == SHARED_COUNTER_NO_PUBLISH && !(w & SHARED_COUNTER_LOCK))
+		if (shared_counter_broken(SHARED_COUNTER_NO_PUBLISH) && !(w & SHARED_COUNTER_LOCK))
 			break;
-		if (SHARED_COUNTER_BROKEN != SHARED_COUNTER_NO_COMPARE &&
+		if (!shared_counter_broken(SHARED_COUNTER_NO_COMPARE) &&
 		    !shared_counter_same_seq(w, before) &&
 		    shared_counter_reached(sc, (u32)w, value))
 			break;
 		/*
-		 * Release: the sample was taken before it is seen. Pairs with the acquire of the next
-		 * leader and of the load above, whose samples must not be older.
+		 * Release: the sample was taken before it is seen. Pairs with the acquire of the
+		 * next leader and of the load above, whose samples must not be older.
 		 */
 	} while (!atomic64_try_cmpxchg_release(&sc->word, (s64 *)&w,
 					       shared_counter_published(w, value)));
@@ -222,8 +226,8 @@ enum shared_counter_outcome {
 };
 
 /*
- * Put @locked where @seen is, then sample and publish. Interrupts are off meanwhile: a handler on this
- * CPU would make all others wait.
+ * Put @locked where @seen is, then sample and publish. Interrupts are off meanwhile: a handler on
+ * this CPU would make all others wait.
  */
 static __always_inline enum shared_counter_outcome
 shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value,
@@ -234,8 +238,8 @@ shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value
 
 	local_irq_save(flags);
 	/*
-	 * Acquire: the sample is taken under the lock. Pairs with the release of the publish that made
-	 * the word what it is. The release below: as in shared_counter_read_fresh().
+	 * Acquire: the sample is taken under the lock. Pairs with the release of the publish that
+	 * made the word what it is. The release below: as in shared_counter_read_fresh().
 	 */
 	if (likely(atomic64_try_cmpxchg_acquire(&sc->word, (s64 *)seen, locked))) {
 		*value = sample();
@@ -251,8 +255,8 @@ shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value
 }
 
 /*
- * Poll until somebody publishes or the bound is over. The bound grows with the CPU's number, from one
- * to two times sc->bound, or all waiters would go for the line in the same moment.
+ * Poll until somebody publishes or the bound is over. The bound grows with the CPU's number, from
+ * one to two times sc->bound, or all waiters would go for the line in the same moment.
  */
 static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
 {
@@ -263,7 +267,7 @@ static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
 	do {
 		cpu_relax();
 		seen = atomic64_read(&sc->word);
-		if (SHARED_COUNTER_BROKEN == SHARED_COUNTER_NO_BOUND)
+		if (shared_counter_broken(SHARED_COUNTER_NO_BOUND))
 			polls = 2;
 	} while (shared_counter_same_seq(seen, w) && --polls);
 	return seen;
@@ -275,7 +279,7 @@ static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
  * @sample: reads the hardware; inlined, and called twice at most
  *
  * Context: any; interrupts on or off, before and after other CPUs are up. In NMI it does not wait.
- *	Elsewhere it waits for a bounded time, also in a panic that hit the holder of the lock itself.
+ *	Elsewhere it waits for a bounded time, also in a panic that hit the holder of the lock.
  *	Interrupts are off while the hardware is read.
  * Return: a value that was sampled or published since the call began; not older than the value of
  *	any read that returned before the call began.
@@ -340,9 +344,9 @@ shared:
  * @sc: the shared counter
  * @sample: reads the hardware
  *
- * The counter itself is the only clock that can be trusted here: it is in use because the TSC is not.
- * The quickest of a few tries counts, the others were disturbed. A counter that stands still leaves
- * the bound as it is.
+ * The counter itself is the only clock that can be trusted here: it is in use because the TSC is
+ * not. The quickest of a few tries counts, the others were disturbed. A counter that stands still
+ * leaves the bound as it is.
  *
  * Context: once, when the counter works; readers may be at it. Takes about 300 reads.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* KUnit tests of include/linux/shared_counter.h: scripted scenarios, broken twins, all CPUs at once. */
+/* KUnit tests of include/linux/shared_counter.h: scripted, on all CPUs, and on broken twins. */
 
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -119,7 +119,7 @@ static void broken_without_comparison(struct kunit *test)
 	expect_steps_back(test, &shared_counter_twin_compare);
 }
 
-/* No stress: all CPUs would hang, the one that runs the tests too unless the kernel is preemptible. */
+/* No stress: all CPUs would hang, and the tests with them on a kernel without preemption. */
 static void broken_without_bound(struct kunit *test)
 {
 	expect_caught(test, &shared_counter_twin_bound);

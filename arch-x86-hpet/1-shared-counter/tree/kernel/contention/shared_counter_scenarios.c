@@ -2,8 +2,8 @@
 /*
  * Interleavings of the shared counter read, scripted on a made-up counter.
  *
- * What another CPU, or an NMI, does between a reader's sample and its publish is done from within the
- * sample callback: that is the whole window in which the word can change under a leader.
+ * What another CPU, or an NMI, does between a reader's sample and its publish is done from within
+ * the sample callback: that is the whole window in which the word can change under a leader.
  *
  * This file is compiled once as it is and once for each broken twin of the header, see
  * shared_counter_twin_*.c: a scenario is worth something only if there is a twin that it catches.
@@ -380,9 +380,9 @@ static const struct shared_counter_scenario scenarios[] = {
 };
 
 /*
- * All CPUs read for a while. A counter that moves only when it is sampled makes every step back visible.
- * Now and then a reader is slow between sample and publish, reads as an NMI does, or takes the lock and
- * forgets it.
+ * All CPUs read for a while. A counter that moves only when it is sampled makes every step back
+ * visible. Now and then a reader is slow between sample and publish, reads as an NMI does, or
+ * takes the lock and forgets it.
  */
 DEFINE_SHARED_COUNTER(stress, 32);
 static atomic_t stress_counter;
