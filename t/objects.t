@@ -82,6 +82,25 @@ compile() {
 	}
 }
 
+# The instructions of each file's object. The numbers are what moves with the line numbers that a
+# warning takes along.
+instructions() {
+	for f; do
+		objdump -d --no-show-raw-insn "$out/${f%c}o" | sed -e '/file format/d' -e 's/\$0x[0-9a-f]*,%esi/LINE/'
+	done
+}
+
+# same_off <commit> <source files...>: with the options off, they are to the processor what the base is.
+same_off() {
+	c=$1
+	shift
+	instructions "$@" >"$tmp/off"
+	git -C "$work" checkout -q -f --detach base
+	configure off && compile "$@" && instructions "$@" >"$tmp/base" || return
+	git -C "$work" checkout -q -f --detach "$c"
+	[ -s "$tmp/base" ] && diff "$tmp/base" "$tmp/off"
+}
+
 # check <commit> on|off <source files...>
 check() {
 	[ "$2" = on ] || configure off || return
@@ -170,6 +189,8 @@ build_base() {
 			own=$(cd "$work" && git ls-tree -r --name-only base $sources)
 			# shellcheck disable=SC2086 # a list of paths
 			[ -z "$own" ] || ok "$base: $subject, options off" check "$commit" off $own
+			# shellcheck disable=SC2086 # a list of paths
+			[ -z "$own" ] || ok "$base: ... has the base's instructions" same_off "$commit" $own
 		fi
 		[ $failed = 1 ] || echo "$tools $key" >>"$passed"
 		[ $before = 0 ] || failed=1

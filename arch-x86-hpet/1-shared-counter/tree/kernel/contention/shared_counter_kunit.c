@@ -152,6 +152,7 @@ static struct kunit_suite shared_counter_suite = {
 	.name = "shared_counter",
 	.test_cases = shared_counter_cases,
 };
+
 kunit_test_suites(&shared_counter_suite);
 
 MODULE_LICENSE("GPL");

@@ -101,11 +101,13 @@ static unsigned long count(enum shared_counter_event event)
 		sum += per_cpu(sc_events, cpu)[event];
 	return sum;
 }
+
 #define WRONG_UNLESS_COUNTED(event, n, what) do {	\
-	unsigned long was = count(event);		\
+	enum shared_counter_event counted = event;	\
+	unsigned long was = count(counted);		\
 							\
 	what;						\
-	WRONG_IF(count(event) - was != (n));		\
+	WRONG_IF(count(counted) - was != (n));		\
 } while (0)
 #else
 #define WRONG_UNLESS_COUNTED(event, n, what)	what
@@ -403,7 +405,7 @@ static __always_inline u32 stress_sample(void)
 				    atomic_inc_return(&stress_counter);
 
 	if (!(value & 0x3f))
-		udelay(20);
+		udelay(5);
 	return value;
 }
 
