@@ -14,7 +14,6 @@ help:
 #: make run		build, boot and test a patched kernel under QEMU: BASE=6.1 SMP=8 DEBUG=1
 #:			KDIR=/path/to/tree uses a tree of yours (untouched) and fetches nothing
 run:
-	@scripts/packages run
 	@scripts/run
 
 #: make apply KDIR=DIR	apply the series to a kernel tree of yours, git or quilt: BASE= to force a base
