@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Boots patched kernels as `make run` does, and turns each result of the guest into one here. The
-# bases are 6.1 and 7.3; with TEST_ALL all of them, and 6.1 again as a debug kernel.
+# bases are 6.1 and 7.3; with TEST_ALL all of them, and 6.1 again as a debug kernel. Then 6.1 boots
+# with a broken HPET read, which the guest's tests must notice.
 . "$(dirname -- "$0")/lib.sh"
 
 # A result of the guest's own is reported by its name; the judge's verdict is the last word.
@@ -29,6 +30,18 @@ boot() {
 	[ ! -e "$results/summary.txt" ] || diag "$(sed -n '/^thousand reads/,/^$/p' "$results/summary.txt")"
 }
 
+# broken <n> <test>: the run fails, by that test, and for the reason that was built in.
+broken() {
+	results=$TOP/results/test-6.1-broken-$1
+	rm -rf "$results"
+	diag "6.1: booting with rule $1 of linux/shared_counter.h broken, results in $results"
+	status=0
+	BASE=6.1 BROKEN=$1 RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
+	ok "6.1 with rule $1 broken: the run fails" [ "$status" = 1 ]
+	ok "... by $2" grep -q "^not ok .* selftest: $2 " "$results/results.ktap"
+	ok "... which saw steps backwards" grep -q '^ *# CPU .* went backwards' "$results/results.ktap"
+}
+
 if [ -n "${TEST_ALL:-}" ]; then
 	for base in $(sed 's/[#[:space:]].*//' "$TOP/bases.conf"); do
 		boot "$base" ''
@@ -38,4 +51,5 @@ else
 	boot 6.1 ''
 	boot 7.3 ''
 fi
+broken 2 clock_monotonic
 done_testing
