@@ -23,9 +23,8 @@
  * @event_names: the names of the counted events, each ended by a NUL, the last by two
  * @events: the per-CPU counters, one for each name
  *
- * The switches are no static keys: a load is nothing beside what they guard, and code that is
- * patched while other CPUs run it ends in a stray int3 under QEMU's TCG, where they are wanted
- * most.
+ * The switches are no static keys: a load is nothing beside what they guard, and under QEMU's TCG,
+ * where the tests run, patching code that other CPUs execute can leave a stray int3.
  */
 struct contention_fix {
 	bool			enabled;
@@ -39,7 +38,8 @@ struct contention_fix {
 
 /*
  * Should the fix be used? A switch that is thrown while the fix is in use lets a caller finish in
- * the code in which it began.
+ * the code in which it began. The two forms do not know of each other: for that moment, what a fix
+ * promises across CPUs (a clock that does not step back, for one) does not hold.
  */
 static __always_inline bool contention_enabled(const struct contention_fix *fix)
 {

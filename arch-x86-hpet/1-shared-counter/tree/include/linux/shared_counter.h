@@ -7,8 +7,8 @@
  * them waits for ever.
  *
  * The idea of a sequence number and a bit lock in one word in front of the HPET is Waiman Long's
- * ("x86/hpet: Reduce HPET counter read contention", v6, September 2016). There, and in the form
- * that was merged in 4.9, a waiter depends on the holder of the lock: a holder that was stopped
+ * ("x86/hpet: Reduce HPET counter read contention", v6, August 2016). There, and in the form that
+ * was merged in 4.9, a waiter depends on the holder of the lock: a holder that was stopped
  * (by NMI, machine check or panic) or whose vCPU was preempted keeps all others waiting. Here the
  * lock bit only says "somebody is reading". To read twice is harmless, so a waiter takes over
  * after a bounded time.
@@ -45,8 +45,9 @@
  * Invariant: if one read returned before another began, the second does not return an older value
  * than the first. (By 2 the word held the first's value or a newer one when it returned, by 1 it
  * still does when the second begins, the rest is 3.) The rules assume a counter that does not go
- * back itself; it may stand still. Whether something was published is judged by seq, never by
- * value.
+ * back itself while it is read; it may stand still, and it may be set back while nobody reads (the
+ * HPET is, on resume), since a leader does not compare. Whether something was published is judged
+ * by seq, never by value.
  *
  * Progress: a read polls the word at most SHARED_COUNTER_ROUNDS * 2 * bound times and samples the
  * counter at most twice, whoever holds the lock and whatever stopped it. The publish loop goes
@@ -227,7 +228,7 @@ enum shared_counter_outcome {
 
 /*
  * Put @locked where @seen is, then sample and publish. Interrupts are off meanwhile: a handler on
- * this CPU would make all others wait.
+ * this CPU would make all others wait. raw_, since a tracer of interrupt flags may read this clock.
  */
 static __always_inline enum shared_counter_outcome
 shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value,
@@ -236,7 +237,7 @@ shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value
 	enum shared_counter_outcome outcome = SHARED_COUNTER_MISSED;
 	unsigned long flags;
 
-	local_irq_save(flags);
+	raw_local_irq_save(flags);
 	/*
 	 * Acquire: the sample is taken under the lock. Pairs with the release of the publish that
 	 * made the word what it is. The release below: as in shared_counter_read_fresh().
@@ -250,7 +251,7 @@ shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value
 		else
 			outcome = SHARED_COUNTER_LOST;
 	}
-	local_irq_restore(flags);
+	raw_local_irq_restore(flags);
 	return outcome;
 }
 
