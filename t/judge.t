@@ -97,6 +97,13 @@ prepare '0,/^    1\.\./{/^    1\.\./d;}'
 ok "no plan inside a test" verdict 'plan'
 prepare 's/^    1\.\.2$/    1..3/'
 ok "a test that ran less than it planned" verdict 'planned 3 tests, ran 2'
+prepare '/^    /d'
+ok "tests and suites without a result inside" verdict 'no result of its own: selftest: clock_monotonic'
+ok "... each of them" verdict 'no result of its own: kunit: shared_counter'
+prepare '/^ok .* clocksource_switch/,/^ok .* cpu_hotplug/{/^    /d;}'
+ok "one test without a result inside" first 'no result of its own: selftest: cpu_hotplug'
+prepare '/^    /d;s/^ok \([0-9]* [ks][^#]*\).*/ok \1# SKIP because/'
+ok "a skipped test needs none" passes --allow-skip
 prepare 's/^    ok 2 no step/    not ok 2 no step/'
 ok "a failure inside a test that says it passed" verdict 'passed although'
 prepare 's/^ok \([0-9]*\) selftest: cpu_hotplug.*/not ok \1 selftest: cpu_hotplug # exit 1/'
@@ -110,6 +117,12 @@ ok "a test that gave up" verdict 'gave up: hang: not at an end'
 prepare 's/^ok \([0-9]*\) kunit: shared_counter.*/ok \1 kunit: shared_counter # SKIP no such suite/'
 ok "a kernel without the option" first 'skipped: kunit: shared_counter: no such suite'
 ok "the same is good where skips are allowed" passes --allow-skip
+prepare '2s/10/11/;s/^# contention: end/ok 11 kernel: lockdep found nothing # on\n&/'
+ok "a good run of a debug kernel passes" passes
+prepare '2s/10/11/'
+ok "a debug kernel that lost its lockdep result" first 'planned 11 tests, ran 10'
+prepare '2s/10/11/;s/^# contention: end/not ok 11 kernel: lockdep found nothing # on\n&/'
+ok "a lockdep report that the console missed" first 'failed: kernel: lockdep found nothing'
 prepare '3,$d
 2s/.*/1..0/
 $a\
