@@ -4,14 +4,18 @@
 # A git hook that calls us has set some of these for another repository.
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES \
 	GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX
+# Where the user has it, cd into a relative path may go elsewhere, and prints where to.
+unset CDPATH
 
-TOP=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
-CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/contention-fixes
+TOP=$(cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
 
 die() {
 	echo "$(basename -- "$0"): $*" >&2
 	exit 2
 }
+
+[ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] || die "HOME is not set; set it, or XDG_CACHE_HOME to a folder for what is built"
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/contention-fixes
 
 # Progress goes to stderr so that a script's stdout is only its result.
 say() {
@@ -51,7 +55,7 @@ need_space() {
 source_of() {
 	if [ -n "${CONTENTION_SRC:-}" ]; then
 		[ -d "$CONTENTION_SRC/$1" ] || die "no $1 in CONTENTION_SRC=$CONTENTION_SRC"
-		(CDPATH='' cd -- "$CONTENTION_SRC/$1" && pwd -P)
+		(cd -- "$CONTENTION_SRC/$1" && pwd -P)
 	else
 		"$TOP/scripts/fetch" "$1"
 	fi
@@ -88,14 +92,33 @@ make_tmp() {
 }
 
 # A private index and object store over those of the git tree <dir>: whatever git writes while
-# they are set goes to <scratch>, and <dir> is only read.
+# they are set goes to <scratch>, and <dir> is only read. The variable for alternates would split a
+# path at its colons, the file does not.
 git_overlay() {
 	GIT_DIR=$(cd "$1" && cd "$(git rev-parse --git-dir)" && pwd -P)
-	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P)
 	GIT_OBJECT_DIRECTORY=$2/objects
 	GIT_INDEX_FILE=$2/index
-	mkdir -p "$GIT_OBJECT_DIRECTORY"
-	export GIT_DIR GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY GIT_INDEX_FILE
+	mkdir -p "$GIT_OBJECT_DIRECTORY/info"
+	(cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P) >"$GIT_OBJECT_DIRECTORY/info/alternates"
+	export GIT_DIR GIT_OBJECT_DIRECTORY GIT_INDEX_FILE
+}
+
+# git_complaint <log>: the line in which git says why, without the advice that it adds.
+git_complaint() {
+	awk '!first { first = $0 } /^(fatal|error): / { first = $0; exit } END { print first }' "$1"
+}
+
+# need_git_top <dir>: git applies patches at the top of a repository only. A kernel that lies in
+# one, but which git does not know, is like any other without git.
+need_git_top() {
+	[ -e "$1/.git" ] || ! git -C "$1" ls-files --error-unmatch Makefile >/dev/null 2>&1 ||
+		die "$1 is a part of the git repository $(git -C "$1" rev-parse --show-toplevel);" \
+			"take a repository with the kernel at its top, or a copy of the folder outside of git"
+}
+
+# take_lock [flock options] <fd>: fails only if somebody else has it, not where files cannot be locked.
+take_lock() {
+	flock -n "$@" || [ $? -ne 1 ]
 }
 
 # why_not <diff> <git's or patch's complaint>: one clause that names the file and the hunk.

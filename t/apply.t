@@ -98,6 +98,28 @@ for kind in git plain; do
 	ok "... and an offset is fine ($kind)" scripts/apply "$k"
 done
 
+# The first one waits half way, in a hook of the user's, until the second one is through.
+two_at_once() {
+	printf '#!/bin/sh\nuntil [ -e "%s" ]; do sleep 0.1; done\n' "$tmp/go" >"$k/.git/hooks/applypatch-msg"
+	chmod +x "$k/.git/hooks/applypatch-msg"
+	scripts/apply "$k" 2>"$tmp/first" &
+	first=$! i=0
+	until [ -e "$k/.git/rebase-apply" ] || [ "$i" -ge 100 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
+	refused "another apply is at work" scripts/apply "$k"
+	ret=$?
+	touch "$tmp/go"
+	wait "$first" || { cat "$tmp/first"; return 1; }
+	return "$ret"
+}
+fresh 2
+ok "of two at once the second is refused" two_at_once
+ok "... and the first one's commits are all there" [ "$(git -C "$k" rev-list --count origin/base..HEAD)" = 3 ]
+fresh 1 plain
+ok "the same without git" untouched "another apply is at work" flock "$k" scripts/apply "$k"
+
 # What the trial run cannot know: a hook of the user's that rejects a commit half way.
 fresh 2
 printf '#!/bin/sh\n! grep -q "Use it" "$1"\n' >"$k/.git/hooks/applypatch-msg"
@@ -124,7 +146,7 @@ ok "no fuzz, whatever the user's git configuration says" \
 
 no_quilt() {
 	mkdir -p "$tmp/bin"
-	for c in sh env dirname basename sed awk mktemp rm cat grep git realpath; do
+	for c in sh env dirname basename sed awk mktemp rm cat grep git realpath flock; do
 		ln -sf "$(command -v "$c")" "$tmp/bin/$c"
 	done
 	PATH=$tmp/bin scripts/apply "$k"
@@ -134,5 +156,36 @@ ok "no quilt for a tree without git" untouched "apt-get install quilt" no_quilt
 mkdir "$k/patches"
 echo "other.patch" >"$k/patches/series"
 ok "quilt patches that are not applied" untouched "not applied (" scripts/apply "$k"
+
+for kind in git plain; do
+	k="$tmp/a: it's $kind"
+	fresh 2 $kind
+	ok "blanks, a colon and a quote in KDIR ($kind)" make -s --no-print-directory apply KDIR="$k"
+	ok "... and the second time" untouched "has the 5.2 series already" scripts/apply "$k"
+done
+k=$tmp/kernel
+fresh 2
+mkdir "$tmp/decoy" "$tmp/decoy/kernel" "$tmp/decoy/.git"
+cdpath() {
+	(cd "$tmp" && env CDPATH="$tmp/decoy" "$tmp/w/repo/scripts/apply" kernel)
+}
+ok "CDPATH does not lead elsewhere" cdpath
+
+fresh 1 plain
+mkdir "$tmp/outer"
+mv "$k" "$tmp/outer/linux"
+k=$tmp/outer/linux
+git -C "$tmp/outer" init -q
+ok "a kernel that the git repository around it does not know" scripts/apply --base 5.1 "$k"
+rm -rf "$k"
+git clone -q "$tmp/w/src/5.1" "$k"
+rm -rf "$k/.git"
+git -C "$tmp/outer" add -A
+git -C "$tmp/outer" commit -qm all
+ok "a kernel in a folder of a git repository" untouched "is a part of the git repository $tmp/outer" scripts/apply "$k"
+no_home() {
+	env -u HOME -u XDG_CACHE_HOME scripts/apply "$k"
+}
+ok "no HOME" untouched "HOME is not set" no_home
 
 done_testing
