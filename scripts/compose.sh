@@ -3,10 +3,12 @@
 
 # The same input gives the same commits and the same text for everybody, so nothing of the user's
 # git configuration, locale or clock may be seen.
+# A cache that belongs to another user (root's run after ours) is only read, and is ours nevertheless.
 plain_git() {
 	# shellcheck disable=SC2046 # a list of names
 	unset $(git rev-parse --local-env-vars) GIT_DIFF_OPTS GIT_EXTERNAL_DIFF GIT_DEFAULT_HASH
-	GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1
+	printf '[safe]\n\tdirectory = *\n' >"$tmp/.gitconfig"
+	GIT_CONFIG_GLOBAL=$tmp/.gitconfig GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1
 	HOME=$tmp XDG_CONFIG_HOME=$tmp GIT_TEMPLATE_DIR='' LC_ALL=C TZ=UTC
 	set_author
 	GIT_AUTHOR_NAME=$author_name GIT_AUTHOR_EMAIL=$author_mail
@@ -41,9 +43,11 @@ kconfig_parts() {
 compose() (
 	base=$1
 	plain_git
+	start=$(git -C "$2" rev-parse --verify -q 'base^{commit}' 2>"$tmp/complaint") || {
+		[ -s "$tmp/complaint" ] || echo "it has no branch 'base'; make fetch makes it anew once it is removed" >"$tmp/complaint"
+		die "$base: cannot read $2: $(git_complaint "$tmp/complaint")"
+	}
 	objects=$(cd "$2" && cd "$(git rev-parse --git-path objects)" && pwd -P)
-	start=$(git -C "$2" rev-parse --verify -q 'base^{commit}') ||
-		die "$base: $2 has no branch 'base'; remove that folder and run again"
 	git init -q --bare "$3"
 	mkdir -p "$3/info"
 	echo "$objects" >"$3/objects/info/alternates"

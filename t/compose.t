@@ -35,6 +35,47 @@ OUT=$tmp/out scripts/series 5.2 2>/dev/null
 ok "one base, elsewhere" diff -r patches/5.2 "$tmp/out/5.2"
 ok "... and no other" [ "$(ls "$tmp/out")" = 5.2 ]
 
+mkdir -p "$tmp/mine/5.2/doc" "$tmp/file"
+cp -R patches/5.1 "$tmp/mine/"
+echo precious >"$tmp/mine/5.2/doc/notes"
+echo precious >"$tmp/file/5.1"
+rm "$tmp/mine/5.1/series"
+snapshot "$tmp/mine" >"$tmp/before"
+in_the_way() {
+	refused "$1" env OUT="$2" scripts/series && snapshot "$tmp/mine" | diff "$tmp/before" -
+}
+ok "OUT= with files of somebody's is left alone, also what is before them" in_the_way "5.2 has doc" "$tmp/mine"
+ok "... and a file where a folder has to be" in_the_way "5.1 has $tmp/file/5.1" "$tmp/file"
+rm -r "$tmp/mine/5.2"
+ok "... and what is of a series is replaced" env OUT="$tmp/mine" scripts/series
+ok "... by the whole" diff -r patches "$tmp/mine"
+
+two_at_once() {
+	exec 9<"$tmp/mine"
+	flock 9
+	OUT=$tmp/mine scripts/series 2>"$tmp/second" &
+	i=0
+	until grep -q waiting "$tmp/second" || [ "$i" -ge 100 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
+	kill -0 $! && exec 9<&- && wait $! && has "$tmp/second" "waiting for another one"
+}
+ok "two at once take turns" two_at_once
+
+foreign() {
+	chown -R nobody "$CONTENTION_SRC" && OUT=$tmp/out scripts/series && diff -r patches "$tmp/out"
+}
+if [ "$(id -u)" = 0 ]; then
+	ok "a source that belongs to another user" foreign
+	chown -R root "$CONTENTION_SRC"
+else
+	skip "a source that belongs to another user" "needs root"
+fi
+mv "$CONTENTION_SRC/5.1/.git/HEAD" "$tmp/HEAD"
+ok "a source that git cannot read: git's own words" untouched "5.1: cannot read $CONTENTION_SRC/5.1: fatal: not a git repository"
+mv "$tmp/HEAD" "$CONTENTION_SRC/5.1/.git/HEAD"
+
 sed -i 's/ 5.1,5.2$/ 5.2/' series.conf
 ok "a patch that only some bases have" scripts/series
 ok "... is not in the others" [ "$(wc -l <patches/5.1/series),$(wc -l <patches/5.2/series)" = 2,3 ]
