@@ -35,10 +35,9 @@ static void *side_main(void *arg)
 	unsigned int seen;
 	__u64 now;
 
-	if (pin(s->cpu)) {
-		s->error = errno;
+	s->error = pin(s->cpu);
+	if (s->error)
 		return NULL;
-	}
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		seen = __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
 		if ((seen & 1) != s->me) {
@@ -95,18 +94,15 @@ static bool pair(int a, int b, const char *name)
 
 int main(void)
 {
-	const char *why, *clocksource;
+	const char *clocksource;
 	struct readers all;
-	int cpu[MAX_CPUS], n;
+	static int cpu[MAX_CPUS];
+	int n;
 	bool started, good;
 
 	start();
-	n = cpus_get(cpu);
-	if (n < 2)
-		skip_all("needs 2 CPUs at least");
-	clocksource = clocksource_need(&why);
-	if (!clocksource)
-		skip_all("%s", why);
+	n = cpus_need(cpu);
+	clocksource = clocksource_need();
 	ksft_set_plan(n > 2 ? 3 : 2);
 	ksft_print_msg("%d CPUs, clocksource %s\n", n, clocksource);
 
@@ -119,7 +115,7 @@ int main(void)
 	if (n > 2) {
 		started = !readers_start(&all, cpu + 2, n - 2, true);
 		good = pair(cpu[0], cpu[1], "handoff_busy");
-		good = !readers_progress(&all, 10) && good;
+		good = !readers_together(&all, 10) && good;
 		readers_stop(&all);
 		ksft_test_result(started && readers_good(&all) && good,
 				 "CPU %d and CPU %d, the others reading\n", cpu[0], cpu[1]);

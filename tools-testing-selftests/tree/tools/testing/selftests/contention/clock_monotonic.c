@@ -10,24 +10,21 @@
 
 int main(void)
 {
-	const char *why, *clocksource;
+	const char *clocksource;
 	struct readers all;
-	int cpu[MAX_CPUS], n;
+	static int cpu[MAX_CPUS];
+	int n;
 	bool started;
 
 	start();
-	n = cpus_get(cpu);
-	if (n < 2)
-		skip_all("needs 2 CPUs at least");
-	clocksource = clocksource_need(&why);
-	if (!clocksource)
-		skip_all("%s", why);
+	n = cpus_need(cpu);
+	clocksource = clocksource_need();
 	ksft_set_plan(1);
 	ksft_print_msg("%d readers, clocksource %s\n", n, clocksource);
 
 	started = !readers_start(&all, cpu, n, true);
 	sleep(SECONDS);
-	started = started && !readers_progress(&all, 10);
+	started = started && !readers_together(&all, 10);
 	readers_stop(&all);
 	readers_figures(&all, "monotonic");
 	ksft_test_result(started && readers_good(&all), "no step backwards on %d CPUs\n", n);

@@ -33,7 +33,6 @@ static void restore_all(void)
 		switch_set(clocksource, "enabled", enabled_before[0] != '0');
 	if (plain_before[0])
 		switch_set(clocksource, "plain", plain_before[0] != '0');
-	clocksource_restore();
 }
 
 static bool switches_read(void)
@@ -74,7 +73,7 @@ static void slice(struct slices *s, int round, enum mode mode, const int *cpu, i
 	begin = clock_read();
 	usleep(n > 1 ? SLICE_ALL : SLICE_ALONE);
 	/* On a busy machine a slice may be too short for a reader to run in it at all. */
-	if (readers_progress(&all, 10))
+	if (readers_together(&all, 10))
 		good = false;
 	end = clock_read();
 	/* The figure is of reads until now; the threads may take long to see the stop. */
@@ -143,16 +142,13 @@ static void compare(const char *who, const int *cpu, int n)
 
 int main(void)
 {
-	int cpu[MAX_CPUS], n;
+	static int cpu[MAX_CPUS];
+	int n;
 	const char *why;
 
 	start();
-	n = cpus_get(cpu);
-	if (n < 2)
-		skip_all("needs 2 CPUs at least");
-	clocksource = clocksource_need(&why);
-	if (!clocksource)
-		skip_all("%s", why);
+	n = cpus_need(cpu);
+	clocksource = clocksource_need();
 	restore = restore_all;
 	have_switches = switches_read();
 	why = geteuid() ? "the switches need root" :
@@ -166,7 +162,12 @@ int main(void)
 	if (have_switches) {
 		ksft_print_msg("on: %llu by the shared word, %llu of them shared; off: %llu\n",
 			       shared_moved, shared_reads, off_moved);
-		ksft_test_result(shared_moved && shared_reads, "switched on, reads are shared\n");
+		/* An old chipset whose counter has to be read three times has no shared read. */
+		if (!shared_moved && !strcmp(clocksource, "acpi_pm"))
+			ksft_test_result_skip("switched on: acpi_pm is read three times here\n");
+		else
+			ksft_test_result(shared_moved && shared_reads,
+					 "switched on, reads are shared\n");
 		ksft_test_result(!off_moved, "switched off, the shared word is not used\n");
 	} else {
 		ksft_test_result_skip("comparison of on and off: %s\n", why);

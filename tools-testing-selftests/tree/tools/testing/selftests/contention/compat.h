@@ -12,24 +12,72 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include "../kselftest.h"
 
-/* Seconds; less than the timeout in settings, whose message would not say as much. */
+/*
+ * Seconds; less than the timeout in settings, whose message would not say as much. A slow kernel
+ * (KCSAN, lockdep) with a runner that gives more time sets the environment variable of this name.
+ */
 #define WATCHDOG	80
+#define WATCHDOG_ENV	"CONTENTION_WATCHDOG"
 
 static char watchdog_msg[96];
 
-/* Undoes what the test changed on the machine; set by those that change something. */
+/* Undoes what the test changed on the machine; set, before the change, by those that do. */
 static void (*restore)(void);
 
-static void watchdog(int sig)
+static void restore_at_exit(void)
 {
-	(void)sig;
-	if (write(STDOUT_FILENO, watchdog_msg, strlen(watchdog_msg)) < 0)
-		_exit(KSFT_FAIL);
 	if (restore)
 		restore();
-	_exit(KSFT_FAIL);
+}
+
+/* The watchdog, or somebody ends the test from outside: the machine is left as it was. */
+static void on_signal(int sig)
+{
+	ssize_t said;
+
+	/* Main changes the machine, so it must stand still meanwhile: only it undoes things. */
+	if (syscall(__NR_gettid) != getpid()) {
+		syscall(__NR_tgkill, getpid(), getpid(), sig);
+		return;
+	}
+	if (sig == SIGALRM) {
+		said = write(STDOUT_FILENO, watchdog_msg, strlen(watchdog_msg));
+		(void)said;
+	}
+	restore_at_exit();
+	if (sig == SIGALRM)
+		_exit(KSFT_FAIL);
+	/* Comes when this returns, before main goes on; the parent sees what ended us. */
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static inline void handle(int sig, const struct sigaction *action)
+{
+	struct sigaction old;
+
+	/* What is ignored, by nohup for one, stays so. */
+	if (sig == SIGALRM || (!sigaction(sig, NULL, &old) && old.sa_handler != SIG_IGN))
+		sigaction(sig, action, NULL);
+}
+
+static inline unsigned int watchdog_seconds(void)
+{
+	const char *text = getenv(WATCHDOG_ENV);
+	unsigned long seconds;
+	char *end;
+
+	if (!text)
+		return WATCHDOG;
+	seconds = strtoul(text, &end, 10);
+	if (*end || !seconds || seconds > 86400) {
+		printf("Bail out! " WATCHDOG_ENV " is '%s', not a number of seconds\n", text);
+		exit(KSFT_FAIL);
+	}
+	return seconds;
 }
 
 /*
@@ -38,18 +86,26 @@ static void watchdog(int sig)
  */
 static inline void start(void)
 {
+	/* SIGPIPE: who read our output may go first. */
+	static const int ends[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, 0 };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	unsigned int seconds, i;
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	seconds = watchdog_seconds();
 	snprintf(watchdog_msg, sizeof(watchdog_msg),
-		 "Bail out! hang: not at an end after %u s\n", WATCHDOG);
-	signal(SIGALRM, watchdog);
-	alarm(WATCHDOG);
+		 "Bail out! hang: not at an end after %u s\n", seconds);
+	atexit(restore_at_exit);
+	for (i = 0; ends[i]; i++)
+		sigaddset(&action.sa_mask, ends[i]);
+	for (i = 0; ends[i]; i++)
+		handle(ends[i], &action);
+	alarm(seconds);
 	ksft_print_header();
 }
 
 /* ksft_exit_skip() with no plan yet, which is the only form that is printed alike everywhere. */
 #define skip_all(...) do {			\
-	if (restore)				\
-		restore();			\
 	printf("1..0 # SKIP " __VA_ARGS__);	\
 	putchar('\n');				\
 	exit(KSFT_SKIP);			\
@@ -58,8 +114,6 @@ static inline void start(void)
 /* ksft_finished() of 6.1 and later: passes only if every planned test ran and none failed. */
 static inline void finish(void)
 {
-	if (restore)
-		restore();
 	if (ksft_plan && ksft_plan == (unsigned int)(ksft_get_pass_cnt() + ksft_get_xskip_cnt()))
 		ksft_exit_pass();
 	else

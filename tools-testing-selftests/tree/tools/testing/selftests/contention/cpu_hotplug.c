@@ -28,22 +28,20 @@ static void restore_all(void)
 {
 	if (off >= 0)
 		cpu_set_online(off, true);
-	clocksource_restore();
 }
 
 int main(void)
 {
-	const char *why, *clocksource;
-	int cpu[MAX_CPUS], can[MAX_CPUS], n, i, nr_can = 0, rounds = 0;
+	const char *clocksource;
+	static int cpu[MAX_CPUS], can[MAX_CPUS];
+	int n, i, nr_can = 0, rounds = 0;
 	__u64 begin, back_on;
 	struct readers all;
 	bool progress, ok;
 	char path[64];
 
 	start();
-	n = cpus_get(cpu);
-	if (n < 2)
-		skip_all("needs 2 CPUs at least");
+	n = cpus_need(cpu);
 	if (geteuid())
 		skip_all("taking CPUs off needs root");
 	for (i = 0; i < n; i++) {
@@ -53,9 +51,7 @@ int main(void)
 	}
 	if (!nr_can)
 		skip_all("no CPU can be taken off (CONFIG_HOTPLUG_CPU)");
-	clocksource = clocksource_need(&why);
-	if (!clocksource)
-		skip_all("%s", why);
+	clocksource = clocksource_need();
 	restore = restore_all;
 	ksft_set_plan(2);
 	ksft_print_msg("%d readers, %d CPUs go off and on, clocksource %s\n", n, nr_can,

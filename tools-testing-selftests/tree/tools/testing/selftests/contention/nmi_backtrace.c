@@ -16,7 +16,6 @@ static void restore_all(void)
 {
 	if (printk_before[0])
 		file_write(PRINTK, printk_before);
-	clocksource_restore();
 }
 
 static long nmi_count(void)
@@ -42,24 +41,21 @@ static long nmi_count(void)
 
 int main(void)
 {
-	const char *why, *clocksource;
-	int cpu[MAX_CPUS], n, rounds = 0;
+	const char *clocksource;
+	static int cpu[MAX_CPUS];
+	int n, rounds = 0;
 	__u64 begin;
 	struct readers all;
 	bool progress, ok;
 	long before, nmis;
 
 	start();
-	n = cpus_get(cpu);
-	if (n < 2)
-		skip_all("needs 2 CPUs at least");
+	n = cpus_need(cpu);
 	if (geteuid())
 		skip_all("SysRq needs root");
 	if (access("/proc/sysrq-trigger", W_OK))
 		skip_all("no /proc/sysrq-trigger (CONFIG_MAGIC_SYSRQ)");
-	clocksource = clocksource_need(&why);
-	if (!clocksource)
-		skip_all("%s", why);
+	clocksource = clocksource_need();
 	/* The console is slow; the backtraces stay in the kernel's log. */
 	if (file_read(PRINTK, printk_before, sizeof(printk_before)))
 		printk_before[0] = '\0';
