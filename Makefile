@@ -6,7 +6,8 @@
 AUTHOR ?= contention-fixes <contention-fixes@localhost.invalid>
 
 # What the scripts take from the environment; empty is the script's own default.
-export AUTHOR BASE SMP KDIR DEBUG OUT V
+# Recipes see them as the shell's, so that no blank or quote in them means anything.
+export AUTHOR BASE DIR SMP KDIR DEBUG OUT V
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -18,23 +19,23 @@ run:
 
 #: make apply KDIR=DIR	apply the series to a kernel tree of yours, git or quilt: BASE= to force a base
 apply:
-	@scripts/apply $(if $(BASE),--base '$(BASE)') '$(KDIR)'
+	@scripts/apply $${BASE:+--base "$$BASE"} "$$KDIR"
 
 #: make fetch		fetch the source of all bases, or of BASE=, into the cache
 fetch:
-	@for base in $(or $(BASE),$(bases)); do scripts/fetch $$base || exit; done
+	@for base in $${BASE:-$(bases)}; do scripts/fetch "$$base" || exit; done
 
 #: make tree BASE=6.12	a git tree with the series as commits, to edit and amend; DIR= to choose the folder
 tree:
-	@scripts/tree '$(BASE)' $(if $(DIR),'$(DIR)')
+	@scripts/tree "$$BASE" $${DIR:+"$$DIR"}
 
 #: make refresh BASE=6.12	bring the edits made in that tree back into the patch folders
 refresh:
-	@scripts/refresh '$(BASE)' $(if $(DIR),'$(DIR)')
+	@scripts/refresh "$$BASE" $${DIR:+"$$DIR"}
 
 #: make series		build patches/ from the patch folders: OUT=DIR AUTHOR='Name <mail>'
 series:
-	@scripts/series $(BASE)
+	@scripts/series $$BASE
 
 #: make test		host tests, and a boot of 6.1 and 7.3
 #: make test-all	the same with a boot of every base, and the debug kernel
@@ -44,9 +45,8 @@ test test-all:
 
 #: make clean		remove results/ here, and what was built in the cache; fetched sources stay
 clean:
-	rm -rf results '$(cache)/work' '$(cache)/build'
+	@scripts/clean
 
 bases = $(shell sed 's/[\#[:space:]].*//' bases.conf)
-cache = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/contention-fixes
 
 .PHONY: help run apply fetch tree refresh series test test-all clean

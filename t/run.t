@@ -71,6 +71,8 @@ ok "goes on from the build" calls 'build boot judge '
 ok "unknown BASE" refused "unknown base '9.9'" run BASE=9.9
 ok "SMP that is no number" refused 'SMP=x' run SMP=x
 ok "one CPU is too few" refused 'SMP=1' run SMP=1
+ok "a number that no shell takes" refused 'run: SMP=99999999999999999999: 2 to 64 CPUs' run SMP=99999999999999999999
+ok "... and nothing else is said" [ "$(wc -l <"$tmp/.refusal")" = 1 ]
 ok "KDIR that is not there" refused 'no folder' run KDIR="$tmp/nothing"
 ok "KDIR that is no kernel" refused 'not the top of a kernel tree' run KDIR="$tmp"
 cp -R "$tmp/made/src/5.1" "$tmp/mine"
@@ -105,6 +107,45 @@ ok "only boots, too" calls 'boot judge '
 sed -i 's/PATCHLEVEL = 1/PATCHLEVEL = 7/' "$tmp/plain/Makefile"
 ok "KDIR of a version without a series" refused 'is Linux 5.7' run KDIR="$tmp/plain"
 
+git clone -q --depth 1 "file://$tmp/made/src/5.1" "$tmp/shallow" 2>/dev/null
+ok "a shallow KDIR" run KDIR="$tmp/shallow"
+git -C "$tmp/made/src/5.1" commit -q --allow-empty -m one
+echo "int moved;" >>"$tmp/made/src/5.1/kernel/Makefile"
+git -C "$tmp/made/src/5.1" commit -qam two
+git -C "$tmp/shallow" fetch -q --depth 1
+git -C "$tmp/shallow" reset -q --hard FETCH_HEAD
+git -C "$tmp/made/src/5.1" reset -q --hard HEAD~2
+ok "that moved, and begins elsewhere now" run KDIR="$tmp/shallow"
+ok "is built again" calls 'build boot judge '
+ok "with what is new" sh -c 'cat "$1"/kdir-shallow-*/kernel/Makefile | grep -q moved' - "$work"
+
+for kind in git plain; do
+	cp -R "$tmp/made/src/5.1" "$tmp/a, b: it's $kind"
+	[ $kind = git ] || rm -rf "$tmp/a, b: it's $kind/.git"
+	ok "blanks, a colon and a quote in KDIR ($kind)" make -s --no-print-directory run KDIR="$tmp/a, b: it's $kind"
+	ok "that moved, so that a hunk fails" sh -c 'sed -i "s/x += 1/x += 2/" "$1/drivers/clock.c"
+		[ ! -e "$1/.git" ] || git -C "$1" commit -qam other' - "$tmp/a, b: it's $kind"
+	ok "is named in the refusal" refused "does not go on $tmp/a, b: it's $kind" run KDIR="$tmp/a, b: it's $kind"
+done
+ok "no path of ours has them" [ -z "$(find "$XDG_CACHE_HOME" -maxdepth 3 -name '*[ :,]*')" ]
+ok "a cache that kbuild cannot use" refused "set XDG_CACHE_HOME" run BASE=5.1 XDG_CACHE_HOME="$tmp/a b"
+git init -q "$tmp/outer"
+cp -R "$tmp/made/src/5.1" "$tmp/outer/linux"
+rm -rf "$tmp/outer/linux/.git"
+git -C "$tmp/outer" add -A
+git -C "$tmp/outer" commit -qm all
+ok "KDIR in a folder of a git repository" refused "is a part of the git repository" run KDIR="$tmp/outer/linux"
+ok "no HOME" refused "HOME is not set" run -u HOME -u XDG_CACHE_HOME BASE=5.1
+
+mv results results.away
+touch results
+ok "results that cannot be written" refused "cannot write into $PWD/results; set RESULTS" run BASE=5.1
+ok "... which is all that is said" [ "$(wc -l <"$tmp/.refusal")" = 1 ]
+ok "... before anything is done" calls ''
+rm results
+mv results.away results
+ok "RESULTS that cannot be written" refused "run: cannot write into RESULTS" run BASE=5.1 RESULTS=/dev/null/x
+
 # interrupted <signal> <step> <seconds>: the run that waits there ends, and all that it started.
 interrupted() {
 	: >"$tmp/calls"
@@ -115,7 +156,8 @@ interrupted() {
 		i=$((i + 1))
 		sleep 0.1
 	done
-	refused "process $pid is running" env BASE=5.1 scripts/run || return
+	refused "process $pid is running" env BASE=5.1 scripts/run &&
+		refused "is at work on $work/5.1" scripts/clean || return
 	kill -s "$1" "$pid"
 	ret=0
 	wait "$pid" || ret=$?
@@ -134,4 +176,14 @@ echo 98764 >"$tmp/slow-boot"
 ok "ended in the boot" interrupted HUP boot 98764
 rm "$tmp/slow-boot"
 ok "the next run works" run BASE=5.1
+
+other=$work/other.lock
+: >"$other"
+ok "make clean, while a run of something else is at work" refused "is at work on $work/other" flock "$other" scripts/clean
+ok "removes nothing" test -e results/latest/results.ktap -a -e "$work/5.1" -a -e "${work%work}build/5.1"
+mkdir "${work%work}src"
+ok "make clean" make -s --no-print-directory clean
+ok "removes results, trees and builds" sh -c '[ ! -e results ] && [ ! -e "$1/build" ] && [ ! -e "$1/work/5.1" ]' - "${work%/work}"
+ok "leaves locks and sources" test -e "$other" -a -e "$work/5.1.lock" -a -e "${work%work}src"
+ok "once more" scripts/clean
 done_testing

@@ -72,6 +72,12 @@ ok "AUTHOR= signs another name" sh -c "grep -qx 'Signed-off-by: Jörg Müller <j
 	grep -q '^From: =?UTF-8?' '$tmp'/c/6.1/0001* && ! grep -rF '$(sed -n 's/^AUTHOR ?= //p' Makefile)' '$tmp/c'"
 ok "AUTHOR= without a mail address is refused" refused "is not of the form" env AUTHOR=me scripts/series 6.1
 ok "patches/ has these bases and no other" [ "$(ls patches)" = "$(echo "$bases" | sort)" ]
+stray() {
+	for folder in $(for base in $bases; do patch_folders "$base"; done | sort -u); do
+		[ ! -d "$folder/tree" ] || find "$folder/tree" -name '.*' ! -name .gitignore
+	done
+}
+ok "no editor or tool has left a file of its own in a patch folder" [ -z "$(stray)" ]
 
 recorded() {
 	sed -n 's/^base-package: //p' "patches/$1/0000-cover-letter.patch"
