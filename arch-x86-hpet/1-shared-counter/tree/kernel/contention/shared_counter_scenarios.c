@@ -172,7 +172,7 @@ static void read_elsewhere_while(void (*while_it_waits)(void))
 	}
 	WRONG_IF(!in_time);
 	if (!in_time) {
-		atomic64_set(&sc.word, shared_counter_published(word(), newest));
+		atomic64_set(&sc.word, shared_counter_published(word(), newest + 1));
 		wait_for_completion(&other_done);
 	}
 	kthread_stop(task);
