@@ -70,7 +70,7 @@ static inline unsigned int watchdog_seconds(void)
 	unsigned long seconds;
 	char *end;
 
-	if (!text)
+	if (!text || !*text)
 		return WATCHDOG;
 	seconds = strtoul(text, &end, 10);
 	if (*end || !seconds || seconds > 86400) {
