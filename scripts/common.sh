@@ -14,7 +14,8 @@ die() {
 	exit 2
 }
 
-[ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] || die "HOME is not set; set it, or XDG_CACHE_HOME to a folder for what is built"
+[ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] ||
+	die "HOME is not set; set it, or XDG_CACHE_HOME to a folder for what is built"
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/contention-fixes
 
 # Progress goes to stderr so that a script's stdout is only its result.
@@ -99,7 +100,8 @@ git_overlay() {
 	GIT_OBJECT_DIRECTORY=$2/objects
 	GIT_INDEX_FILE=$2/index
 	mkdir -p "$GIT_OBJECT_DIRECTORY/info"
-	(cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P) >"$GIT_OBJECT_DIRECTORY/info/alternates"
+	(cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P) \
+		>"$GIT_OBJECT_DIRECTORY/info/alternates"
 	export GIT_DIR GIT_OBJECT_DIRECTORY GIT_INDEX_FILE
 }
 
@@ -116,9 +118,9 @@ need_git_top() {
 			"take a repository with the kernel at its top, or a copy of the folder outside of git"
 }
 
-# take_lock [flock options] <fd>: fails only if somebody else has it, not where files cannot be locked.
+# take_lock <fd>: fails only if somebody else has it, not where a file system cannot lock.
 take_lock() {
-	flock -n "$@" || [ $? -ne 1 ]
+	flock -n "$1" || [ $? -ne 1 ]
 }
 
 # why_not <diff> <git's or patch's complaint>: one clause that names the file and the hunk.

@@ -3,7 +3,7 @@
 
 # The same input gives the same commits and the same text for everybody, so nothing of the user's
 # git configuration, locale or clock may be seen.
-# A cache that belongs to another user (root's run after ours) is only read, and is ours nevertheless.
+# A cache that belongs to another user is ours nevertheless: it is only read.
 plain_git() {
 	# shellcheck disable=SC2046 # a list of names
 	unset $(git rev-parse --local-env-vars) GIT_DIFF_OPTS GIT_EXTERNAL_DIFF GIT_DEFAULT_HASH
@@ -44,7 +44,8 @@ compose() (
 	base=$1
 	plain_git
 	start=$(git -C "$2" rev-parse --verify -q 'base^{commit}' 2>"$tmp/complaint") || {
-		[ -s "$tmp/complaint" ] || echo "it has no branch 'base'; make fetch makes it anew once it is removed" >"$tmp/complaint"
+		[ -s "$tmp/complaint" ] ||
+			die "$base: $2 has no branch 'base'; make fetch makes it anew once it is removed"
 		die "$base: cannot read $2: $(git_complaint "$tmp/complaint")"
 	}
 	objects=$(cd "$2" && cd "$(git rev-parse --git-path objects)" && pwd -P)
