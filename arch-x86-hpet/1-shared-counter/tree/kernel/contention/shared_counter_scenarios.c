@@ -133,7 +133,8 @@ static const char *single_reader(void)
 
 /*
  * A reader on another CPU. It is given much longer than it may take, for a host may have other
- * things to do, and is freed by hand after that. A twin that hangs hangs after a second as well.
+ * things to do, and is freed by hand after that. For a twin a second will
+ * do.
  */
 #define PATIENCE	(shared_counter_broken(0) ? 10 * HZ : HZ)
 
