@@ -30,7 +30,8 @@ boot() {
 	[ ! -e "$results/summary.txt" ] || diag "$(sed -n '/^thousand reads/,/^$/p' "$results/summary.txt")"
 }
 
-# broken <n> <test>: the run fails, by that test, and for the reason that was built in.
+# broken <n>: the run fails, by its kselftests, and for the reason that was built in. Which of them
+# sees it is chance: a step back takes two CPUs at the wrong moment.
 broken() {
 	results=$TOP/results/test-6.1-broken-$1
 	rm -rf "$results"
@@ -38,7 +39,7 @@ broken() {
 	status=0
 	BASE=6.1 BROKEN=$1 RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
 	ok "6.1 with rule $1 broken: the run fails" [ "$status" = 1 ]
-	ok "... by $2" grep -q "^not ok .* selftest: $2 " "$results/results.ktap"
+	ok "... by a kselftest" grep -q '^not ok .* selftest: ' "$results/results.ktap"
 	ok "... which saw steps backwards" grep -q '^ *# CPU .* went backwards' "$results/results.ktap"
 }
 
@@ -51,5 +52,5 @@ else
 	boot 6.1 ''
 	boot 7.3 ''
 fi
-broken 2 clock_monotonic
+broken 2
 done_testing
