@@ -346,15 +346,6 @@ static inline int readers_progress(struct readers *all, unsigned int seconds)
 	return 0;
 }
 
-/*
- * For the end of a test: each has begun a read after all had got their first value, so they all ran
- * at the same time, however long one of them was starved.
- */
-static inline int readers_together(struct readers *all, unsigned int seconds)
-{
-	return readers_progress(all, seconds) || readers_progress(all, seconds) ? -1 : 0;
-}
-
 /* The same for any one of them, which is much sooner where CPUs are few. */
 static inline int readers_any(struct readers *all, unsigned int seconds)
 {
@@ -370,6 +361,15 @@ static inline int readers_any(struct readers *all, unsigned int seconds)
 		usleep(1000);
 	}
 	return 0;
+}
+
+/*
+ * For the end of a test: each has begun a read after all had got their first value, so they all ran
+ * at the same time, however long one of them was starved.
+ */
+static inline int readers_together(struct readers *all, unsigned int seconds)
+{
+	return readers_progress(all, seconds) || readers_progress(all, seconds) ? -1 : 0;
 }
 
 /* Positive evidence only: pinned, all at the same time, all with progress, no step backwards. */
