@@ -100,14 +100,25 @@ git_overlay() {
 	GIT_OBJECT_DIRECTORY=$2/objects
 	GIT_INDEX_FILE=$2/index
 	mkdir -p "$GIT_OBJECT_DIRECTORY/info"
-	(cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P) \
-		>"$GIT_OBJECT_DIRECTORY/info/alternates"
+	git_objects "$1" >"$GIT_OBJECT_DIRECTORY/info/alternates"
 	export GIT_DIR GIT_OBJECT_DIRECTORY GIT_INDEX_FILE
 }
 
 # git_complaint <log>: the line in which git says why, without the advice that it adds.
 git_complaint() {
 	awk '!first { first = $0 } /^(fatal|error): / { first = $0; exit } END { print first }' "$1"
+}
+
+# git_objects <dir>: where that repository or worktree has its objects.
+git_objects() (
+	cd "$1" && cd "$(git rev-parse --git-path objects)" && pwd -P
+)
+
+# kernel_version <dir>: 6.1 for a kernel tree, nothing where <dir> is not the top of one.
+kernel_version() {
+	[ -f "$1/Makefile" ] && [ -f "$1/Kconfig" ] && [ -d "$1/kernel" ] || return 0
+	awk '$1 == "VERSION" { v = $3 } $1 == "PATCHLEVEL" { p = $3 } NR > 20 || p != "" { exit }
+		END { if (v p ~ /^[0-9]+$/) print v "." p }' "$1/Makefile"
 }
 
 # need_git_top <dir>: git applies patches at the top of a repository only. A kernel that lies in

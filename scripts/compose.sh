@@ -48,7 +48,7 @@ compose() (
 			die "$base: $2 has no branch 'base'; make fetch makes it anew once it is removed"
 		die "$base: cannot read $2: $(git_complaint "$tmp/complaint")"
 	}
-	objects=$(cd "$2" && cd "$(git rev-parse --git-path objects)" && pwd -P)
+	objects=$(git_objects "$2")
 	git init -q --bare "$3"
 	mkdir -p "$3/info"
 	echo "$objects" >"$3/objects/info/alternates"

@@ -4,6 +4,7 @@
 # bases are 6.1 and 7.3; with TEST_ALL all of them, and 6.1 again as a debug kernel. Then 6.1 boots
 # with a broken HPET read, which the guest's tests must notice.
 . "$(dirname -- "$0")/lib.sh"
+. "$TOP/scripts/common.sh"
 
 # A result of the guest's own is reported by its name; the judge's verdict is the last word.
 boot() {
@@ -44,7 +45,7 @@ broken() {
 }
 
 if [ -n "${TEST_ALL:-}" ]; then
-	for base in $(sed 's/[#[:space:]].*//' "$TOP/bases.conf"); do
+	for base in $(base_list); do
 		boot "$base" ''
 	done
 	boot 6.1 1
