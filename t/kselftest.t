@@ -79,6 +79,41 @@ done
 ok "the watchdog fails the test, and the CPUs are on" in_box '
 	CONTENTION_WATCHDOG=1 ./cpu_hotplug >/dev/null; status=$?
 	[ $status = 1 ] && all_on'
+# shellcheck disable=SC2016
+ok "umip: a CPU without UMIP is left alone" in_box '
+	echo "flags : fpu umips" >/sys/devices/system/cpu/cpuinfo
+	mount --bind /sys/devices/system/cpu/cpuinfo /proc/cpuinfo || exit 1
+	said=$(./umip); status=$?
+	echo "$said, status $status"
+	[ $status = 4 ] || exit 1
+	case $said in *"1..0 # SKIP CPU or kernel without UMIP"*) ;; *) exit 1 ;; esac'
+if grep -qw umip /proc/cpuinfo; then
+	# shellcheck disable=SC2016
+	ok "umip: without switches it does what it can, and says why not more" in_box '
+		mount -t tmpfs none /sys/kernel/debug || exit 1
+		said=$(./umip); status=$?
+		echo "$said, status $status"
+		[ $status = 0 ] || exit 1
+		case $said in *"# SKIP windows: no switches in debugfs"*) ;; *) exit 1 ;; esac'
+	# shellcheck disable=SC2016
+	ok "umip: killed by SIGTERM, it leaves the switches and the length of a window as they were" in_box '
+		mount -t tmpfs none /sys/kernel/debug || exit 1
+		umip=/sys/kernel/debug/contention/umip
+		mkdir -p $umip
+		echo 0 >$umip/enabled
+		echo 1 >$umip/plain
+		echo 30000 >$umip/interval
+		printf "allowed 0\nsuppressed 0\n" >$umip/stats
+		./umip >/dev/null & test=$!
+		while kill -0 $test && [ "$(cat $umip/enabled)" = 0 ]; do :; done
+		sleep 1
+		kill -TERM $test || exit 1
+		wait $test; status=$?
+		[ "$(kill -l $status)" = TERM ] || { echo "status $status"; exit 1; }
+		[ "$(cat $umip/enabled $umip/plain $umip/interval | tr "\n" " ")" = "0 1 30000 " ]'
+else
+	skip "umip: what it does, and what it leaves behind" "this CPU has no UMIP"
+fi
 ok "the watchdog's time must be one" refused "CONTENTION_WATCHDOG is 'soon'" \
 	env CONTENTION_WATCHDOG=soon ./clock_monotonic
 done_testing

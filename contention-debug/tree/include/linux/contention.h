@@ -15,6 +15,8 @@
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 
+struct dentry;
+
 /**
  * struct contention_fix - a fix that can be switched off
  * @enabled: the switch; a boot parameter may clear it, with or without CONFIG_CONTENTION_DEBUG
@@ -66,7 +68,7 @@ static __always_inline bool contention_plain(const struct contention_fix *fix)
 	return READ_ONCE(fix->plain);
 }
 
-void contention_debug_add(struct contention_fix *fix);
+struct dentry *contention_debug_add(struct contention_fix *fix);
 
 #else
 
@@ -79,7 +81,10 @@ static __always_inline bool contention_plain(const struct contention_fix *fix)
 	return false;
 }
 
-static inline void contention_debug_add(struct contention_fix *fix) { }
+static inline struct dentry *contention_debug_add(struct contention_fix *fix)
+{
+	return NULL;
+}
 
 #endif
 

@@ -46,8 +46,9 @@ DEFINE_SHOW_ATTRIBUTE(contention_stats);
  * @fix: the fix, in memory that stays
  *
  * Context: from an initcall, once a fix. Initcalls run one after the other, so nothing is locked.
+ * Return: the fix's folder, for more files than every fix has; NULL without CONFIG_CONTENTION_DEBUG.
  */
-void __init contention_debug_add(struct contention_fix *fix)
+struct dentry * __init contention_debug_add(struct contention_fix *fix)
 {
 	static struct dentry *root __initdata;
 	struct dentry *dir;
@@ -58,4 +59,5 @@ void __init contention_debug_add(struct contention_fix *fix)
 	debugfs_create_file_unsafe("enabled", 0600, dir, &fix->enabled, &contention_switch_fops);
 	debugfs_create_file_unsafe("plain", 0600, dir, &fix->plain, &contention_switch_fops);
 	debugfs_create_file("stats", 0400, dir, fix, &contention_stats_fops);
+	return dir;
 }

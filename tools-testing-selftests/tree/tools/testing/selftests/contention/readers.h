@@ -226,26 +226,32 @@ static inline void reader_step_back(struct reader *r, __u64 now, __u64 than)
 		r->back_by = by;
 }
 
+static inline void reader_begin(struct reader *r)
+{
+	r->error = pin(r->cpu);
+	__atomic_add_fetch(&r->all->ready, 1, __ATOMIC_ACQ_REL);
+	while (!__atomic_load_n(&r->all->go, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static inline void reader_on_cpu(struct reader *r)
+{
+	if (sched_getcpu() == r->cpu)
+		r->on_cpu++;
+	else
+		pin(r->cpu);	/* fails while that CPU is offline */
+}
+
 static void *reader_main(void *arg)
 {
 	struct reader *r = arg;
 	struct readers *all = r->all;
 	__u64 now, max, prev = 0, reads = 0;
-	int cpu;
 
-	r->error = pin(r->cpu);
-	__atomic_add_fetch(&all->ready, 1, __ATOMIC_ACQ_REL);
-	while (!__atomic_load_n(&all->go, __ATOMIC_ACQUIRE))
-		sched_yield();
-
+	reader_begin(r);
 	while (!__atomic_load_n(&all->stop, __ATOMIC_RELAXED)) {
-		if (reads % BURST == 0) {
-			cpu = sched_getcpu();
-			if (cpu == r->cpu)
-				r->on_cpu++;
-			else
-				pin(r->cpu);	/* fails while that CPU is offline */
-		}
+		if (reads % BURST == 0)
+			reader_on_cpu(r);
 		if (all->check) {
 			/*
 			 * Acquire pairs with the release below: who sees a value in max comes
@@ -276,7 +282,8 @@ static void *reader_main(void *arg)
 }
 
 /* Nobody reads before everybody is on its CPU and main has said go. */
-static inline int readers_start(struct readers *all, const int *cpu, int n, bool check)
+static inline int readers_start_as(struct readers *all, const int *cpu, int n, bool check,
+				   void *(*loop)(void *))
 {
 	int i;
 
@@ -288,7 +295,7 @@ static inline int readers_start(struct readers *all, const int *cpu, int n, bool
 	for (i = 0; i < n; i++) {
 		all->r[i].cpu = cpu[i];
 		all->r[i].all = all;
-		if (pthread_create(&all->r[i].thread, NULL, reader_main, &all->r[i])) {
+		if (pthread_create(&all->r[i].thread, NULL, loop, &all->r[i])) {
 			ksft_print_msg("thread %d cannot be created\n", i);
 			break;
 		}
@@ -298,6 +305,11 @@ static inline int readers_start(struct readers *all, const int *cpu, int n, bool
 		usleep(1000);
 	__atomic_store_n(&all->go, true, __ATOMIC_RELEASE);
 	return all->n == n ? 0 : -1;
+}
+
+static inline int readers_start(struct readers *all, const int *cpu, int n, bool check)
+{
+	return readers_start_as(all, cpu, n, check, reader_main);
 }
 
 static inline void readers_stop(struct readers *all)
