@@ -11,9 +11,9 @@
  * @rl: the rate limit
  *
  * Context: any, NMI among them; preemption may be on, and a migration in the middle does no harm.
- * Return: 0: no, and the call is counted as suppressed. Otherwise which of the window's calls it is,
- *	1 to the burst: 1 has opened the window, and is the one to tell of those suppressed since
- *	the last, see percpu_ratelimit_missed().
+ * Return: 0: no, and the call is counted as suppressed. Otherwise which of the window's calls it
+ *	is, 1 to the burst: 1 has opened the window, and is the one to tell of those suppressed
+ *	since the last, see percpu_ratelimit_missed().
  * Ordering: none.
  */
 unsigned int percpu_ratelimit_allow(struct percpu_ratelimit *rl)
@@ -53,14 +53,6 @@ EXPORT_SYMBOL_GPL(percpu_ratelimit_events);
  */
 unsigned long percpu_ratelimit_missed(struct percpu_ratelimit *rl)
 {
-	unsigned long sum = percpu_ratelimit_events(rl, PERCPU_RATELIMIT_SUPPRESSED);
-	long told = atomic_long_read(&rl->told);
-
-	/* The sums only grow. A smaller one than the last told is from before that. */
-	do {
-		if ((long)(sum - told) <= 0)
-			return 0;
-	} while (!atomic_long_try_cmpxchg_relaxed(&rl->told, &told, sum));
-	return sum - told;
+	return percpu_ratelimit_tell(rl, percpu_ratelimit_events(rl, PERCPU_RATELIMIT_SUPPRESSED));
 }
 EXPORT_SYMBOL_GPL(percpu_ratelimit_missed);

@@ -76,6 +76,15 @@ static void member_looked(struct member *m);
 static void (*meanwhile)(void);		/* once, after the next look */
 static bool crowded;			/* all who look are members of a crowd */
 
+/* A call that has @other happen between its look and what follows, which must come about. */
+static void expect_while(struct kunit *test, u64 now, unsigned int nth, void (*other)(void))
+{
+	meanwhile = other;
+	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, now), nth);
+	KUNIT_EXPECT_TRUE(test, !meanwhile);
+	meanwhile = NULL;
+}
+
 static void looked(struct percpu_ratelimit *rl)
 {
 	void (*then)(void) = meanwhile;
@@ -184,12 +193,39 @@ static void accounting(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, 1000 + INTERVAL), 1U);
 	KUNIT_EXPECT_EQ(test, percpu_ratelimit_missed(&limit), 3UL);
 	KUNIT_EXPECT_EQ(test, percpu_ratelimit_missed(&limit), 0UL);
-	/* Somebody with a newer sum was faster. */
-	atomic_long_set(&limit.told, 4);
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_missed(&limit), 0UL);
-	KUNIT_EXPECT_EQ(test, atomic_long_read(&limit.told), 4L);
 	KUNIT_EXPECT_EQ(test, allowed(&limit), BURST + 1UL);
 	KUNIT_EXPECT_EQ(test, suppressed(&limit), 3UL);
+}
+
+static unsigned long meanwhile_sum, meanwhile_told;
+
+static void another_tells(void)
+{
+	meanwhile_told = percpu_ratelimit_tell(&limit, meanwhile_sum);
+}
+
+/* Two CPUs have opened a window each, and tell at the same time. */
+static void told_once(struct kunit *test)
+{
+	static const struct {
+		unsigned long other_sum, other, own;
+	} cases[] = {
+		{ 10, 0, 10 }, { 12, 2, 8 }, { 20, 10, 0 }, { 25, 15, 0 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		start(&limit);
+		KUNIT_EXPECT_EQ(test, percpu_ratelimit_tell(&limit, 10), 10UL);
+		meanwhile_sum = cases[i].other_sum;
+		meanwhile = another_tells;
+		KUNIT_EXPECT_EQ(test, percpu_ratelimit_tell(&limit, 20), cases[i].own);
+		KUNIT_EXPECT_EQ(test, meanwhile_told, cases[i].other);
+		KUNIT_EXPECT_TRUE(test, !meanwhile);
+		meanwhile = NULL;
+		KUNIT_EXPECT_EQ(test, atomic_long_read(&limit.told),
+				(long)max(20UL, cases[i].other_sum));
+	}
 }
 
 static u64 meanwhile_now;
@@ -207,15 +243,13 @@ static void nmi_in_the_middle(struct kunit *test)
 {
 	start(&limit);
 	meanwhile_now = 1000;
-	meanwhile = nmi_uses_up_the_window;
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, 1000), 0U);
+	expect_while(test, 1000, 0, nmi_uses_up_the_window);
 	KUNIT_EXPECT_EQ(test, allowed(&limit), (unsigned long)BURST);
 	KUNIT_EXPECT_EQ(test, suppressed(&limit), 2UL);
 
 	/* The window that was looked at is over, and so is the one after it. */
 	meanwhile_now = 1000 + 2 * INTERVAL;
-	meanwhile = nmi_uses_up_the_window;
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, 1000 + INTERVAL), 0U);
+	expect_while(test, 1000 + INTERVAL, 0, nmi_uses_up_the_window);
 	KUNIT_EXPECT_EQ(test, allowed(&limit), 2UL * BURST);
 	KUNIT_EXPECT_EQ(test, suppressed(&limit), 4UL);
 	expect_rest(test, &limit, 1000 + 3 * INTERVAL, 1);
@@ -232,8 +266,7 @@ static void another_window_with_the_same_count(struct kunit *test)
 	start(&limit);
 	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, 1000), 1U);
 	meanwhile_now = 1000 + INTERVAL;
-	meanwhile = others_open_with_the_same_count;
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, 1000 + INTERVAL - 1), 2U);
+	expect_while(test, 1000 + INTERVAL - 1, 2, others_open_with_the_same_count);
 	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&limit.word),
 			percpu_ratelimit_window(1000 + 2 * INTERVAL) + 2);
 	expect_rest(test, &limit, 1000 + INTERVAL, 3);
@@ -340,8 +373,7 @@ static void migration_in_the_middle(struct kunit *test)
 	set_cpus_allowed_ptr(current, cpumask_of(first_cpu));
 	for (i = 0; i < BURST; i++)
 		allow_on(first_cpu, now);
-	meanwhile = migrate;
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, now), 0U);
+	expect_while(test, now, 0, migrate);
 	KUNIT_EXPECT_EQ(test, closed_on(first_cpu), 0ULL);
 	KUNIT_EXPECT_EQ(test, closed_on(other_cpu), (u64)atomic64_read(&limit.word));
 	KUNIT_EXPECT_EQ(test, allow_on(other_cpu, now + INTERVAL - 1), 0U);
@@ -353,8 +385,7 @@ static void migration_in_the_middle(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, allow_on(other_cpu, now), i);
 	set_cpus_allowed_ptr(current, cpumask_of(first_cpu));
 	meanwhile_now = now + INTERVAL;
-	meanwhile = others_go_on_then_migrate;
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, now), 0U);
+	expect_while(test, now, 0, others_go_on_then_migrate);
 	KUNIT_EXPECT_TRUE(test, percpu_ratelimit_over(closed_on(other_cpu), now + INTERVAL));
 	KUNIT_EXPECT_EQ(test, allow_on(other_cpu, now + INTERVAL), 0U);
 	KUNIT_EXPECT_EQ(test, closed_on(other_cpu), (u64)atomic64_read(&limit.word));
@@ -362,8 +393,7 @@ static void migration_in_the_middle(struct kunit *test)
 
 	/* A place is taken by a task, not by a CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(first_cpu));
-	meanwhile = migrate;
-	KUNIT_EXPECT_EQ(test, percpu_ratelimit_allow_at(&limit, now + 2 * INTERVAL), 2U);
+	expect_while(test, now + 2 * INTERVAL, 2, migrate);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	KUNIT_EXPECT_EQ(test, allowed(&limit), 3UL * BURST + 2);
 	KUNIT_EXPECT_EQ(test, suppressed(&limit), 6UL);
@@ -505,8 +535,8 @@ static void crowd(struct kunit *test)
 }
 
 /*
- * The limit that ia64 had before, Jack Steiner's of 2006: four bits of count below a sequence number,
- * the deadline in another word. A member stands for a CPU, and has the per-CPU part.
+ * The limit that ia64 had before, Jack Steiner's of 2006: four bits of count below a sequence
+ * number, the deadline in another word. A member stands for a CPU, and has the per-CPU part.
  */
 static struct {
 	atomic_long_t count;
@@ -584,7 +614,7 @@ static int stormer_main(void *arg)
 		cond_resched();
 	while (!kthread_should_stop()) {
 		nth = s->ask();
-		s->nths[min(nth, (unsigned int)BURST)]++;
+		s->nths[min(nth, BURST)]++;
 		if (nth == 1 && s->ask == ask_storm_limit)
 			s->told += percpu_ratelimit_missed(&storm_limit);
 		WRITE_ONCE(s->calls, s->calls + 1);
@@ -622,7 +652,7 @@ static void storm_run(struct kunit *test, struct storm *sum, unsigned int (*ask)
 	end = jiffies + msecs_to_jiffies(msecs);
 	WRITE_ONCE(storm_go, true);
 	do {
-		msleep(10);
+		msleep(20);
 		idle = 0;
 		for (i = 0; i < cpus; i++)
 			idle += stormers[i].task && !READ_ONCE(stormers[i].calls);
@@ -785,6 +815,7 @@ static struct kunit_case percpu_ratelimit_cases[] = {
 	KUNIT_CASE(bursts),
 	KUNIT_CASE(two_limits),
 	KUNIT_CASE(accounting),
+	KUNIT_CASE(told_once),
 	KUNIT_CASE(nmi_in_the_middle),
 	KUNIT_CASE(another_window_with_the_same_count),
 	KUNIT_CASE(cpu_sleeps_through_windows),

@@ -46,7 +46,7 @@ DEFINE_SHOW_ATTRIBUTE(contention_stats);
  * @fix: the fix, in memory that stays
  *
  * Context: from an initcall, once a fix. Initcalls run one after the other, so nothing is locked.
- * Return: the fix's folder, for more files than every fix has; NULL without CONFIG_CONTENTION_DEBUG.
+ * Return: the fix's folder, for files that not every fix has; NULL without CONFIG_CONTENTION_DEBUG.
  */
 struct dentry * __init contention_debug_add(struct contention_fix *fix)
 {

@@ -25,33 +25,34 @@
  *	open	(-, 0)     -> (now + interval, 1)	the first call ever
  *	open	(d, c)     -> (now + interval, 1)	d <= now
  *	take	(d, c)     -> (d, c + 1)		now < d, c < burst
- *	none	(d, burst)				now < d: this CPU remembers that (d, burst) is closed
+ *	none	(d, burst)				now < d; this CPU remembers (d, burst)
  *
  * Invariants:
  *
- *  (1) The word never has the same value twice. The deadline only grows: whoever opens a window does
- *      so at now >= d, thus the new deadline is >= d + interval. In a window the count only grows.
+ *  (1) The word never has the same value twice. The deadline only grows: whoever opens a window
+ *      does so at now >= d, thus the new deadline is >= d + interval. In a window the count only
+ *      grows.
  *  (2) No window lets more than burst calls through. Each call let through made one transition by
  *      cmpxchg of the whole word. By (1) the cmpxchg succeeds only if the word still is what the
- *      decision was made on: the same window, and a count that nobody has moved. So a window's count
- *      goes 1, 2, ... burst, each step is one call, and there is no step from burst. burst <= 255,
- *      checked at build time, so that no step carries into the deadline.
+ *      decision was made on: the same window, and a count that nobody has moved. So a window's
+ *      count goes 1, 2, ... burst, each step is one call, and there is no step from burst. burst
+ *      <= 255, checked at build time, so that no step carries into the deadline.
  *  (3) Deadlines are at least one interval apart, by the argument of (1). Thus in n intervals there
  *      are n + 1 windows at most.
  *  (4) A window that somebody saw closed stays so until its deadline, by (1). So what a CPU
  *      remembers is true whoever wrote it there, also another CPU's task that was migrated between
  *      its look at the word and its store. An old memory is over by the clock, and does no harm.
- *  (5) A call that is refused has seen a closed window whose deadline was not reached. A limit that
- *      was not used for an interval lets the next call through, whatever jiffies is.
+ *  (5) A call that is refused has seen a closed window whose deadline it had not reached. A limit
+ *      that was not used for an interval lets the next call through, whatever jiffies is.
  *
- * Progress: a cmpxchg fails only because another call made a transition. In a window there are burst
- * of these, so a call tries burst times at most for each interval that it takes.
+ * Progress: a cmpxchg fails only because another call made a transition. In a window there are
+ * burst of these, so a call tries burst times at most for each interval that it takes.
  *
- * Time is what the caller read from jiffies. A CPU that is stopped for more than an interval between
- * that and its cmpxchg, while nobody else calls, opens a window that is over already: its message
- * comes late, but it is that of the window in which it asked. Comparison is by the sign of a
- * difference in 56 bits, so the wrap of jiffies does not matter; a limit that nobody used for 2^55
- * jiffies (a million years at 1000 Hz) is closed for as long again.
+ * Time is what the caller read from jiffies. A CPU that is stopped for more than an interval
+ * between that and its cmpxchg, while nobody else calls, opens a window that is over already: its
+ * message comes late, but it is that of the window in which it asked. Comparison is by the sign of
+ * a difference in 56 bits, so the wrap of jiffies does not matter; a limit that nobody used for
+ * 2^55 jiffies (a million years at 1000 Hz) is closed for as long again.
  *
  * Limits: needs 64-bit atomics and jiffies that are read by one load, so CONFIG_64BIT. In NMI the
  * count of suppressed calls is exact where this_cpu_inc() is one instruction (as on x86, arm64 and
@@ -70,8 +71,8 @@
 #define PERCPU_RATELIMIT_BURST_MAX	255
 
 /*
- * What another CPU, an NMI or a migration does between a look at the word and what follows from it:
- * tests define this, and use percpu_ratelimit_allow_at() only.
+ * What another CPU, an NMI or a migration does between a look at shared memory and what follows
+ * from it: tests define this, and call the functions here, not those of lib/percpu_ratelimit.c.
  */
 #ifndef percpu_ratelimit_looked
 #define percpu_ratelimit_looked(rl)	do { } while (0)
@@ -113,17 +114,18 @@ struct percpu_ratelimit {
 
 /**
  * DEFINE_PERCPU_RATELIMIT() - define a static rate limit, at file scope
- * @name: its name; the per-CPU part is @name_cpu
+ * @name: its name, unique in the kernel on some configurations; the per-CPU part is @name_cpu
  * @_interval: length of a window in jiffies, a constant above 0
  * @_burst: calls let through in a window, a constant from 1 to 255
  */
 #define DEFINE_PERCPU_RATELIMIT(name, _interval, _burst)				\
+	enum { name##_interval = (_interval), name##_burst = (_burst) };		\
 	static DEFINE_PER_CPU(struct percpu_ratelimit_cpu, name##_cpu);			\
 	static struct percpu_ratelimit name = {						\
 		.cpu = &name##_cpu,							\
-		.interval = (_interval) + BUILD_BUG_ON_ZERO((_interval) < 1),		\
-		.burst = (_burst) + BUILD_BUG_ON_ZERO((_burst) < 1 ||			\
-						      (_burst) > PERCPU_RATELIMIT_BURST_MAX),	\
+		.interval = name##_interval + BUILD_BUG_ON_ZERO(name##_interval < 1),	\
+		.burst = name##_burst + BUILD_BUG_ON_ZERO(name##_burst < 1 ||		\
+				name##_burst > PERCPU_RATELIMIT_BURST_MAX),		\
 	}
 
 /* The word of a window with the given end and nobody let through. */
@@ -183,6 +185,29 @@ static __always_inline unsigned int percpu_ratelimit_allow_at(struct percpu_rate
 suppressed:
 	this_cpu_inc(rl->cpu->events[PERCPU_RATELIMIT_SUPPRESSED]);
 	return 0;
+}
+
+/**
+ * percpu_ratelimit_tell() - the part of percpu_ratelimit_missed() that CPUs have in common
+ * @rl: the rate limit
+ * @sum: suppressed calls since boot, as summed up by the caller
+ *
+ * For percpu_ratelimit_missed() and for tests.
+ *
+ * Return: how many of them nobody was told of before.
+ */
+static __always_inline unsigned long percpu_ratelimit_tell(struct percpu_ratelimit *rl,
+							   unsigned long sum)
+{
+	long told = atomic_long_read(&rl->told);
+
+	/* The sums only grow. A smaller one than the last told is from before that. */
+	do {
+		percpu_ratelimit_looked(rl);
+		if ((long)(sum - told) <= 0)
+			return 0;
+	} while (!atomic_long_try_cmpxchg_relaxed(&rl->told, &told, sum));
+	return sum - told;
 }
 
 unsigned int percpu_ratelimit_allow(struct percpu_ratelimit *rl);
