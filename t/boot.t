@@ -28,7 +28,7 @@ boot() {
 		EOT
 	fi
 	ok "$name: the run as a whole" sh -c 'tail -n 15 "$1"; exit "$2"' - "$tmp/log" "$status"
-	[ ! -e "$results/summary.txt" ] || diag "$(sed -n '/^thousand reads/,/^$/p' "$results/summary.txt")"
+	[ ! -e "$results/summary.txt" ] || diag "$(sed -n '/^thousand /,/^$/p' "$results/summary.txt")"
 }
 
 # broken <n>: the run fails, by its kselftests, and for the reason that was built in. Which of them

@@ -115,11 +115,11 @@ struct percpu_ratelimit {
 /**
  * DEFINE_PERCPU_RATELIMIT() - define a static rate limit, at file scope
  * @name: its name, unique in the kernel on some configurations; the per-CPU part is @name_cpu
- * @_interval: length of a window in jiffies, a constant above 0
- * @_burst: calls let through in a window, a constant from 1 to 255
+ * @jiffies_each: length of a window in jiffies, a constant above 0
+ * @most: calls let through in a window, a constant from 1 to 255
  */
-#define DEFINE_PERCPU_RATELIMIT(name, _interval, _burst)				\
-	enum { name##_interval = (_interval), name##_burst = (_burst) };		\
+#define DEFINE_PERCPU_RATELIMIT(name, jiffies_each, most)				\
+	enum { name##_interval = (jiffies_each), name##_burst = (most) };		\
 	static DEFINE_PER_CPU(struct percpu_ratelimit_cpu, name##_cpu);			\
 	static struct percpu_ratelimit name = {						\
 		.cpu = &name##_cpu,							\
