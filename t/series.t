@@ -9,8 +9,9 @@
 #   FILE_PATH_CHANGES	MAINTAINERS is the kernel's own; whoever merges a fix adds its entry
 #   EXECUTE_PERMISSIONS	it goes by the suffix .sh; ours are programs by their #! line
 #   MACRO_ARG_UNUSED	what stands in for a switched-off option ignores its arguments
+#   UNNECESSARY_KERN_LEVEL	there is no pr_*_deferred(), and the line is to be that of ___ratelimit()
 #   UNDOCUMENTED_SETUP	an apostrophe in the context hides the lines from it; we look ourselves
-excused=FILE_PATH_CHANGES,EXECUTE_PERMISSIONS,MACRO_ARG_UNUSED,UNDOCUMENTED_SETUP
+excused=FILE_PATH_CHANGES,EXECUTE_PERMISSIONS,MACRO_ARG_UNUSED,UNNECESSARY_KERN_LEVEL,UNDOCUMENTED_SETUP
 
 bases=$(base_list)
 cd "$TOP" || exit 2

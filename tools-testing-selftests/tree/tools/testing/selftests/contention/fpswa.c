@@ -31,6 +31,7 @@
 #define STORM_MS	11500	/* three windows */
 #define SLICE_MS	500
 #define ROUNDS		3
+#define KINDS		3	/* of faults */
 
 #ifndef PR_SET_FPEMU
 #define PR_SET_FPEMU		10
@@ -75,7 +76,7 @@ static struct {
 	const char *name;
 	void (*raise)(void);
 	bool faults;		/* on this CPU */
-} kind[] = {
+} kind[KINDS] = {
 	{ .name = "frcpa", .raise = raise_frcpa },	/* has to fault, on all CPUs */
 	{ .name = "frsqrta", .raise = raise_frsqrta },
 	{ .name = "denormal fma", .raise = raise_denormal },
@@ -321,7 +322,7 @@ static void work(struct worker *w, int nr, bool silent, int once)
 		raise_kind(w, once);
 	else
 		while (!__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
-			for (k = 0; k < ARRAY_SIZE(kind); k++)
+			for (k = 0; k < KINDS; k++)
 				if (kind[k].faults)
 					raise_kind(w, k);
 	_exit(0);
@@ -517,7 +518,8 @@ int main(void)
 
 	/* One fault of each kind, in a window of their own, shows which of them this CPU has. */
 	quiet();
-	for (k = 0; k < ARRAY_SIZE(kind); k++) {
+	on.quiet = ~0U;
+	for (k = 0; k < KINDS; k++) {
 		before = on.n;
 		phase(ON, 1, 0, k, false);
 		kind[k].faults = on.n > before;
@@ -525,7 +527,7 @@ int main(void)
 		ksft_print_msg("%s: %s\n", kind[k].name, kind[k].faults ? "faults" : "no fault");
 	}
 	logged = kind[0].faults;
-	/* On a slow machine the storm may begin with a window of its own. */
+	/* On a slow machine each of these, and then the storm, opened a window of its own. */
 	on.quiet = on.windows + 1;
 	/* What was suppressed before us has been told by now, so the rest has to add up. */
 	readable &= stats_get(&begin);
