@@ -49,6 +49,8 @@ balanced() {
 prepare
 ok "a good run passes" passes
 ok "its summary has the figures, shared against base" grep -q 'shared/base' "$tmp/said"
+ok "... faults per second" grep -Eq '^every CPU faulting( +[0-9.]+){3}$' "$tmp/said"
+ok "... refusals per second" grep -Eq '^CPUs asking: 8( +[0-9.]+){3}$' "$tmp/said"
 ok "its JUnit report has each test" balanced
 prepare '' '' ; sed -i 's/$/\r/' "$tmp/run/results.ktap"
 ok "line ends of a serial port do no harm" passes
@@ -117,11 +119,11 @@ ok "a test that gave up" verdict 'gave up: hang: not at an end'
 prepare 's/^ok \([0-9]*\) kunit: shared_counter.*/ok \1 kunit: shared_counter # SKIP no such suite/'
 ok "a kernel without the option" first 'skipped: kunit: shared_counter: no such suite'
 ok "the same is good where skips are allowed" passes --allow-skip
-prepare '2s/10/11/;s/^# contention: end/ok 11 kernel: lockdep found nothing # on\n&/'
+prepare '2s/12/13/;s/^# contention: end/ok 13 kernel: lockdep found nothing # on\n&/'
 ok "a good run of a debug kernel passes" passes
-prepare '2s/10/11/'
-ok "a debug kernel that lost its lockdep result" first 'planned 11 tests, ran 10'
-prepare '2s/10/11/;s/^# contention: end/not ok 11 kernel: lockdep found nothing # on\n&/'
+prepare '2s/12/13/'
+ok "a debug kernel that lost its lockdep result" first 'planned 13 tests, ran 12'
+prepare '2s/12/13/;s/^# contention: end/not ok 13 kernel: lockdep found nothing # on\n&/'
 ok "a lockdep report that the console missed" first 'failed: kernel: lockdep found nothing'
 prepare '3,$d
 2s/.*/1..0/
