@@ -25,7 +25,7 @@ configure() {
 	git -C "$work" show "series:$suite/config" "series:$suite/qemu/kernel.config" >"$tmp/want"
 	if [ "$1" = off ]; then
 		sed -n 's/^config \(.*\)/CONFIG_\1=n/p' "$TOP/Kconfig.contention" >>"$tmp/want"
-		echo CONFIG_PERCPU_RATELIMIT_KUNIT_TEST=n >>"$tmp/want"
+		printf 'CONFIG_%s=n\n' PERCPU_RATELIMIT PERCPU_RATELIMIT_KUNIT_TEST >>"$tmp/want"
 	fi
 	KCONFIG_ALLCONFIG=$tmp/want kmake allnoconfig >"$tmp/log" 2>&1 || {
 		tail -n 20 "$tmp/log"

@@ -4,7 +4,8 @@
 
 /*
  * A rate limit for what all CPUs of a big machine may do at once: at most "burst" times in a window
- * of "interval" jiffies, exactly, and without a store to shared memory while the window is closed.
+ * of "interval" jiffies, exactly, and once a CPU has seen the window full, without a store to shared
+ * memory until its end.
  *
  * The idea of a per-CPU gate in front of one shared word with a sequence number, which is updated
  * by cmpxchg, is Jack Steiner's ("FPSWA exceptions take excessive system time", December 2006, in
@@ -37,8 +38,8 @@
  *      decision was made on: the same window, and a count that nobody has moved. So a window's
  *      count goes 1, 2, ... burst, each step is one call, and there is no step from burst. burst
  *      <= 255, checked at build time, so that no step carries into the deadline.
- *  (3) Deadlines are at least one interval apart, by the argument of (1). Thus in n intervals there
- *      are n + 1 windows at most.
+ *  (3) Deadlines are at least one interval apart, by the argument of (1). Thus in n intervals, by
+ *      the time that the callers read, there are n + 1 windows at most.
  *  (4) A window that somebody saw closed stays so until its deadline, by (1). So what a CPU
  *      remembers is true whoever wrote it there, also another CPU's task that was migrated between
  *      its look at the word and its store. An old memory is over by the clock, and does no harm.
@@ -46,23 +47,25 @@
  *      that was not used for an interval lets the next call through, whatever jiffies is.
  *
  * Progress: a cmpxchg fails only because another call made a transition. In a window there are
- * burst of these, so a call tries burst times at most for each interval that it takes.
+ * burst of these, so a call tries burst times at most for each window that it meets.
  *
- * Time is what the caller read from jiffies. A CPU that is stopped for more than an interval
+ * Time is what the caller read from jiffies. Each CPU that is stopped for more than an interval
  * between that and its cmpxchg, while nobody else calls, opens a window that is over already: its
  * message comes late, but it is that of the window in which it asked. Comparison is by the sign of
- * a difference in 56 bits, so the wrap of jiffies does not matter; a limit that nobody used for
- * 2^55 jiffies (a million years at 1000 Hz) is closed for as long again.
+ * a difference in 56 bits, so the wrap of jiffies does not matter; a full window that nobody asked
+ * about for 2^55 jiffies (a million years at 1000 Hz) is closed for as long again.
  *
- * Limits: needs 64-bit atomics and jiffies that are read by one load, so CONFIG_64BIT. In NMI the
- * count of suppressed calls is exact where this_cpu_inc() is one instruction (as on x86, arm64 and
- * s390, ARCH_HAS_NMI_SAFE_THIS_CPU_OPS), elsewhere an NMI in the middle of one may lose one.
+ * Limits: needs 64-bit atomics and jiffies that are read by one load, so CONFIG_64BIT. The counts
+ * are exact in NMI too where this_cpu_inc() is atomic against it (as on x86); elsewhere an NMI in
+ * the middle of one may lose one.
  */
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/cache.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
@@ -98,24 +101,24 @@ struct percpu_ratelimit_cpu {
 
 /**
  * struct percpu_ratelimit - a rate limit
- * @word: the state, written by calls that are let through and by no others
+ * @word: the state; who has seen the window full leaves it alone until its end
  * @told: how many suppressed calls percpu_ratelimit_missed() has told of
  * @cpu: the per-CPU part; from here on all is read only, so it has a line of its own
- * @interval: length of a window in jiffies
+ * @interval: length of a window in jiffies; may be changed, and is used from the next window on
  * @burst: calls let through in a window
  */
 struct percpu_ratelimit {
 	atomic64_t				word ____cacheline_aligned_in_smp;
 	atomic_long_t				told;
 	struct percpu_ratelimit_cpu __percpu	*cpu ____cacheline_aligned_in_smp;
-	unsigned long				interval;
-	unsigned int				burst;
+	u32					interval;
+	u32					burst;
 };
 
 /**
  * DEFINE_PERCPU_RATELIMIT() - define a static rate limit, at file scope
  * @name: its name, unique in the kernel on some configurations; the per-CPU part is @name_cpu
- * @jiffies_each: length of a window in jiffies, a constant above 0
+ * @jiffies_each: length of a window in jiffies, a constant from 1 to INT_MAX
  * @most: calls let through in a window, a constant from 1 to 255
  */
 #define DEFINE_PERCPU_RATELIMIT(name, jiffies_each, most)				\
@@ -123,7 +126,8 @@ struct percpu_ratelimit {
 	static DEFINE_PER_CPU(struct percpu_ratelimit_cpu, name##_cpu);			\
 	static struct percpu_ratelimit name = {						\
 		.cpu = &name##_cpu,							\
-		.interval = name##_interval + BUILD_BUG_ON_ZERO(name##_interval < 1),	\
+		.interval = name##_interval + BUILD_BUG_ON_ZERO(name##_interval < 1 ||	\
+				name##_interval > INT_MAX),				\
 		.burst = name##_burst + BUILD_BUG_ON_ZERO(name##_burst < 1 ||		\
 				name##_burst > PERCPU_RATELIMIT_BURST_MAX),		\
 	}
@@ -170,7 +174,8 @@ static __always_inline unsigned int percpu_ratelimit_allow_at(struct percpu_rate
 	do {
 		percpu_ratelimit_looked(rl);
 		if (!percpu_ratelimit_count(w) || percpu_ratelimit_over(w, now)) {
-			next = percpu_ratelimit_window(now + READ_ONCE(rl->interval)) + 1;
+			/* 0 would let everything through. */
+			next = percpu_ratelimit_window(now + max(READ_ONCE(rl->interval), 1U)) + 1;
 		} else if (percpu_ratelimit_count(w) < rl->burst) {
 			next = w + 1;
 		} else {
