@@ -3,8 +3,8 @@
 #define _LINUX_PERCPU_RATELIMIT_H
 
 /*
- * A rate limit for what all CPUs of a big machine may do at once: at most "burst" times in a window
- * of "interval" jiffies, exactly, and once a CPU has seen the window full, without a store to shared
+ * A rate limit for what all CPUs of a big machine may do at once: exactly "burst" times at most in
+ * a window of "interval" jiffies. A CPU that has seen the window full stores nothing to shared
  * memory until its end.
  *
  * The idea of a per-CPU gate in front of one shared word with a sequence number, which is updated
