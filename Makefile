@@ -7,7 +7,7 @@ AUTHOR ?= contention-fixes <contention-fixes@localhost.invalid>
 
 # What the scripts take from the environment; empty is the script's own default.
 # Recipes see them as the shell's, so that no blank or quote in them means anything.
-export AUTHOR BASE DIR SMP KDIR DEBUG OUT V
+export AUTHOR BASE DIR SMP KDIR DEBUG OUT V IA64_RUN
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -38,15 +38,23 @@ series:
 	@scripts/series $$BASE
 
 #: make test		host tests, and a boot of 6.1 and 7.3
-#: make test-all	the same with a boot of every base, and the debug kernel
+#: make test-all	the same with a boot of every base, the debug kernel, and kernels for ia64
 test test-all:
 	@scripts/packages test
 	@TEST_ALL=$(if $(filter test-all,$@),1) prove --timer $(if $(V),-v) $(or $(T),t/)
 
-#: make clean		remove results/ here, and what was built in the cache; fetched sources stay
+#: make ia64		build kernels for ia64 (compiler as well), with the fix and without, and check
+#:			their instructions: BASE=6.1 or 5.10
+#: make ia64-image	the same, and an EFI disk image that boots the kernel and runs its test
+#: make ia64-test	the same, and boot it: IA64_RUN=COMMAND is given the image and the console's log
+ia64 ia64-image ia64-test:
+	@scripts/ia64 $(if $(filter ia64,$@),build,$(@:ia64-%=%))
+
+#: make clean		remove results/ here, and what was built in the cache; fetched sources and the
+#:			compiler for ia64 stay
 clean:
 	@scripts/clean
 
 bases = $(shell sed 's/[\#[:space:]].*//' bases.conf)
 
-.PHONY: help run apply fetch tree refresh series test test-all clean
+.PHONY: help run apply fetch tree refresh series test test-all ia64 ia64-image ia64-test clean

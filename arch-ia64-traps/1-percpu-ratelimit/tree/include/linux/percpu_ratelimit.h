@@ -64,6 +64,7 @@
 #include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/cache.h>
+#include <linux/irqflags.h>	/* asm-generic/percpu.h needs it */
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/percpu.h>
