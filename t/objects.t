@@ -159,7 +159,7 @@ build_base() {
 	# Together with what make prepare said when the folder was new.
 	touch "$passed" "$out/known"
 	rm -f "$work/.git/index.lock"
-	git -C "$work" fetch -q "$tmp/git.$base" +series:refs/heads/series
+	git -C "$work" fetch -q --update-head-ok "$tmp/git.$base" +series:refs/heads/series || exit
 	# What a commit builds depends on the files before and after it, not on its message.
 	(cd "$work" && before=$(git rev-parse 'base^{tree}') &&
 		git log --reverse --format='%H %T %s' base..series | while read -r commit tree subject; do

@@ -405,6 +405,13 @@ static void migration_in_the_middle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, suppressed(&limit), 6UL);
 }
 
+/* Round and round the CPUs that are online, from -1. */
+static int next_cpu(int cpu)
+{
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+}
+
 /* ---- a crowd: each of its members is a CPU that has looked before anybody took a place ---- */
 
 struct crowd {
@@ -418,6 +425,7 @@ struct crowd {
 struct member {
 	struct crowd		*crowd;
 	struct task_struct	*task;
+	int			cpu;
 	bool			has_looked;
 	/* the original's per-CPU part */
 	unsigned long		count;
@@ -440,8 +448,11 @@ static int member_main(void *arg)
 {
 	struct member *m = arg;
 	struct crowd *c = m->crowd;
-	unsigned int nth = c->ask(m, c->now);
+	unsigned int nth;
 
+	/* Not by kthread_bind(), which may sleep for a tick each. */
+	set_cpus_allowed_ptr(current, cpumask_of(m->cpu));
+	nth = c->ask(m, c->now);
 	if (atomic_inc_return(&c->asked) == c->size)
 		complete_all(&c->all_asked);
 	return nth;
@@ -456,6 +467,7 @@ static bool crowd_asks(struct kunit *test, unsigned int size, u64 now,
 {
 	struct member *members = kcalloc(size, sizeof(*members), GFP_KERNEL);
 	struct crowd c = { .ask = ask, .now = now };
+	int cpu = -1;
 	unsigned int i;
 	bool in_time;
 
@@ -465,6 +477,8 @@ static bool crowd_asks(struct kunit *test, unsigned int size, u64 now,
 	for (c.size = 0; c.size < size; c.size++) {
 		struct member *m = &members[c.size];
 
+		cpu = next_cpu(cpu);
+		m->cpu = cpu;
 		m->crowd = &c;
 		m->task = kthread_create(member_main, m, "crowd/%u", c.size);
 		if (IS_ERR(m->task))
@@ -642,9 +656,7 @@ static void storm_run(struct kunit *test, struct storm *sum, unsigned int (*ask)
 	storm_go = false;
 	begin = jiffies;
 	for (i = 0; i < cpus; i++) {
-		cpu = cpumask_next(cpu, cpu_online_mask);
-		if (cpu >= nr_cpu_ids)
-			cpu = cpumask_first(cpu_online_mask);
+		cpu = next_cpu(cpu);
 		stormers[i].ask = ask;
 		stormers[i].task = kthread_create(stormer_main, &stormers[i], "storm/%u", i);
 		if (IS_ERR(stormers[i].task)) {
