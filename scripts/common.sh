@@ -51,6 +51,16 @@ need_space() {
 		die "$free MiB free in $1, $2 MiB needed; free some or set XDG_CACHE_HOME to another disk"
 }
 
+# need_cache: kernels can be built in the cache. kbuild and make take no path with a blank or a colon.
+need_cache() {
+	case $CACHE in
+	*[[:space:]:]*) die "$CACHE has a blank or a colon, which kbuild does not take; set XDG_CACHE_HOME" ;;
+	esac
+	mkdir -p "$CACHE/work" "$CACHE/build" "$CACHE/cross" 2>/dev/null && [ -w "$CACHE/work" ] &&
+		[ -w "$CACHE/build" ] && [ -w "$CACHE/cross" ] ||
+		die "cannot write into $CACHE; set XDG_CACHE_HOME to a folder you can write"
+}
+
 # The pristine git tree of a base. CONTENTION_SRC names a folder with one such tree per base, for
 # tests on made-up kernels and for machines that bring their own copies: nothing is fetched then.
 source_of() {
