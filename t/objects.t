@@ -125,7 +125,7 @@ burst() {
 
 refuses_burst() {
 	! burst "$1" || return
-	grep 'error: .*negative width' "$tmp/log" || {
+	grep -E 'error: (.*negative width|static assertion failed)' "$tmp/log" || {
 		cat "$tmp/log"
 		return 1
 	}
