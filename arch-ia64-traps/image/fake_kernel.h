@@ -3,6 +3,9 @@
  * A kernel for the selftest fpswa.c on the host, to see what it says when that kernel is wrong. The
  * test of the selftest puts this in front of it and has its faults call fake_raise(). FAKE= in the
  * environment is what is wrong. All processes share the state; its lock makes each call exact.
+ *
+ * Its time goes on with each fault and each long sleep, not by itself: a busy host, on which a process
+ * does not run for longer than a window, must not look like a kernel that is wrong.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -16,12 +19,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
 #define FAKE_WINDOW	300000	/* us */
+#define FAKE_STEP	100	/* us for a fault */
+#define FAKE_SLEEP	10000	/* us; a shorter one waits for somebody */
 #define FAKE_RECORDS	4096
 #define FAKE_LOG	1000	/* file descriptors */
 #define FAKE_ENABLED	1001
@@ -31,7 +35,7 @@ static struct {
 	int lock;
 	bool enabled;
 	unsigned long end, count, off_end, off_count;
-	unsigned long allowed, suppressed, untold, calls;
+	unsigned long us, allowed, suppressed, untold, calls;
 	unsigned int records;
 	char record[FAKE_RECORDS][160];
 } *fake;
@@ -99,9 +103,29 @@ static void fake_limited(unsigned long us)
 		fake_print(us, untold);
 }
 
+static void fake_lock(void)
+{
+	while (__atomic_exchange_n(&fake->lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static void fake_unlock(void)
+{
+	__atomic_store_n(&fake->lock, 0, __ATOMIC_RELEASE);
+}
+
+static int fake_usleep(unsigned int us)
+{
+	if (us >= FAKE_SLEEP) {
+		fake_lock();
+		fake->us += us;
+		fake_unlock();
+	}
+	return usleep(us);
+}
+
 static void fake_raise(const char *kind)
 {
-	struct timespec ts;
 	unsigned long us;
 
 	if (fake_is("no-handler") && fake->calls > 10)
@@ -113,10 +137,9 @@ static void fake_raise(const char *kind)
 		return;
 	if (fake_silent && !fake_is("silence-prints") && !fake_is("silence-counts"))
 		return;
-	while (__atomic_exchange_n(&fake->lock, 1, __ATOMIC_ACQUIRE))
-		sched_yield();
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	us = ts.tv_sec * 1000000UL + ts.tv_nsec / 1000;
+	fake_lock();
+	fake->us += FAKE_STEP;
+	us = fake->us;
 	if (fake_silent) {
 		if (fake_is("silence-prints"))
 			fake_print(us, 0);
@@ -134,7 +157,7 @@ static void fake_raise(const char *kind)
 		if (fake->off_count++ < 20)
 			fake_print(us, 0);
 	}
-	__atomic_store_n(&fake->lock, 0, __ATOMIC_RELEASE);
+	fake_unlock();
 }
 
 static int fake_open(const char *path, int flags)
@@ -193,4 +216,5 @@ static int fake_prctl(int option, unsigned long value)
 #define write(fd, buf, size)	fake_write(fd, buf, size)
 #define close(fd)		fake_close(fd)
 #define lseek(fd, at, whence)	((void)(fake_at = fake->records))
+#define usleep(us)		fake_usleep(us)
 #define prctl(option, value, ...) fake_prctl(option, value)
