@@ -11,7 +11,7 @@ AUTHOR ?= contention-fixes <contention-fixes@localhost.invalid>
 export AUTHOR BASE DIR SMP KDIR DEBUG OUT V IA64_RUN
 
 help:
-	@sed -n 's/^#: //p' Makefile
+	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 #: make run		build, boot and test a patched kernel under QEMU: BASE=6.1 SMP=8 DEBUG=1
 #:			KDIR=/path/to/tree uses a tree of yours (untouched) and fetches nothing
