@@ -139,6 +139,11 @@ need_git_top() {
 			"take a repository with the kernel at its top, or a copy of the folder outside of git"
 }
 
+# complaints <tree> <log>: gcc's and sparse's words about it, without the line numbers, which move.
+complaints() {
+	grep -E '(warning|error):' "$2" | sed -e "s,$1/,,g" -e 's,^\(\.\./\)*,,' -e 's/:[0-9][0-9:]*:/:/' | sort -u
+}
+
 # take_lock <fd>: fails only if somebody else has it, not where a file system cannot lock.
 take_lock() {
 	flock -n "$1" || [ $? -ne 1 ]

@@ -70,11 +70,6 @@ dependants() (
 	grep '\.c$' "$tmp/all"
 )
 
-# complaints <log>: the warnings, without the line numbers, which move.
-complaints() {
-	grep -E '(warning|error):' "$1" | sed -e "s,$work/,,g" -e 's,^\(\.\./\)*,,' -e 's/:[0-9][0-9:]*:/:/' | sort -u
-}
-
 # compile <source files...>
 compile() {
 	# shellcheck disable=SC2046 # a list of paths
@@ -111,7 +106,7 @@ check() {
 	c=$1
 	shift 2
 	compile "$@" || return
-	complaints "$tmp/log" | comm -13 "$out/known" - >"$tmp/fresh"
+	complaints "$work" "$tmp/log" | comm -13 "$out/known" - >"$tmp/fresh"
 	cat "$tmp/fresh"
 	[ ! -s "$tmp/fresh" ]
 }
@@ -178,7 +173,7 @@ build_base() {
 		edited=$(cd "$work" && git diff --name-only --diff-filter=M base series -- '*.c' "$elsewhere")
 		# shellcheck disable=SC2086 # a list of paths
 		if configure on && compile $edited; then
-			complaints "$tmp/log" | sort -u - "$out/known" -o "$out/known"
+			complaints "$work" "$tmp/log" | sort -u - "$out/known" -o "$out/known"
 		else
 			ok "$base builds without the series" cat "$tmp/log" /nonexistent
 			return
