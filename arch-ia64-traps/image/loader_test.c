@@ -10,18 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "check.h"
 #include "loader.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE	0x100000
 #endif
-
-#define CHECK(condition) do {							\
-	if (!(condition)) {							\
-		printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);	\
-		exit(1);							\
-	}									\
-} while (0)
 
 #define BASE		0x4000000UL	/* where the kernel is linked to */
 #define ENTRY		(BASE + 0x1040)

@@ -7,14 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check.h"
 #include "loader.h"
-
-#define CHECK(condition) do {							\
-	if (!(condition)) {							\
-		printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);	\
-		exit(1);							\
-	}									\
-} while (0)
 
 #define MACHINE_IA64	0x200
 #define MAGIC_PE32_PLUS	0x20b
