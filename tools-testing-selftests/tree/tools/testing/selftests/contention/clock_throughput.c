@@ -97,27 +97,16 @@ static void slice(struct slices *s, int round, enum mode mode, const int *cpu, i
 	}
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double report(const char *who, const char *mode, struct slices *s)
 {
+	double median;
 	char name[64];
 
-	qsort(s->rate, ROUNDS, sizeof(s->rate[0]), by_size);
 	snprintf(name, sizeof(name), "%s_%s", who, mode);
-	figure(name, "%.1f", s->rate[ROUNDS / 2], "kreads/s");
-	snprintf(name, sizeof(name), "%s_%s_min", who, mode);
-	figure(name, "%.1f", s->rate[0], "kreads/s");
-	snprintf(name, sizeof(name), "%s_%s_max", who, mode);
-	figure(name, "%.1f", s->rate[ROUNDS - 1], "kreads/s");
+	median = figure_rates(name, s->rate, ROUNDS, "kreads/s");
 	snprintf(name, sizeof(name), "%s_%s_longest_read", who, mode);
 	figure(name, "%llu", s->longest / 1000, "us");
-	return s->rate[ROUNDS / 2];
+	return median;
 }
 
 static void compare(const char *who, const int *cpu, int n)

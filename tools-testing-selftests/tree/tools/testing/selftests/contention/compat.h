@@ -9,6 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE	/* lib.mk defines it from 6.12 on */
 #endif
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -103,6 +104,37 @@ static inline void start(void)
 	alarm(seconds);
 	ksft_print_header();
 }
+
+static inline int file_read(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n < 0)
+		return -1;
+	buf[n] = '\0';
+	return 0;
+}
+
+static inline int file_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, text, strlen(text));
+	if (close(fd) || n != (ssize_t)strlen(text))
+		return -1;
+	return 0;
+}
+
+/* "# figure: name value unit" is what a runner collects. */
+#define figure(name, fmt, value, unit)	ksft_print_msg("figure: %s " fmt " %s\n", name, value, unit)
 
 /* ksft_exit_skip() with no plan yet, which is the only form that is printed alike everywhere. */
 #define skip_all(...) do {			\

@@ -8,7 +8,6 @@
  * well: there is none for ia64 in the place where the patched kernel is booted.
  */
 #include "compat.h"
-#include <fcntl.h>
 #include <sched.h>
 #include <time.h>
 #include <linux/types.h>
@@ -37,8 +36,6 @@
 #define PR_SET_FPEMU		10
 #define PR_FPEMU_NOPRINT	1
 #endif
-
-#define figure(name, fmt, value, unit)	ksft_print_msg("figure: %s " fmt " %s\n", name, value, unit)
 
 /* ---- faults ---- */
 
@@ -82,7 +79,7 @@ static struct {
 	{ .name = "denormal fma", .raise = raise_denormal },
 };
 
-/* ---- files and clock ---- */
+/* ---- clock ---- */
 
 static __u64 now(void)
 {
@@ -90,34 +87,6 @@ static __u64 now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * NSEC + ts.tv_nsec;
-}
-
-static int file_read(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n < 0)
-		return -1;
-	buf[n] = '\0';
-	return 0;
-}
-
-static int file_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = write(fd, text, strlen(text));
-	if (close(fd) || n != (ssize_t)strlen(text))
-		return -1;
-	return 0;
 }
 
 /* ---- the log ---- */

@@ -7,7 +7,6 @@
 #define CONTENTION_READERS_H
 
 #include "compat.h"
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -27,34 +26,6 @@ static inline __u64 clock_read(void)
 	if (syscall(__NR_clock_gettime, CLOCK_MONOTONIC, &ts))
 		abort();
 	return ts.tv_sec * NSEC + ts.tv_nsec;
-}
-
-static inline int file_read(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n < 0)
-		return -1;
-	buf[n] = '\0';
-	return 0;
-}
-
-static inline int file_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = write(fd, text, strlen(text));
-	if (close(fd) || n != (ssize_t)strlen(text))
-		return -1;
-	return 0;
 }
 
 /* ---- clocksource ---- */
@@ -421,8 +392,26 @@ static inline bool readers_good(const struct readers *all)
 	return good;
 }
 
-/* "# figure: name value unit" is what a runner collects. */
-#define figure(name, fmt, value, unit)	ksft_print_msg("figure: %s " fmt " %s\n", name, value, unit)
+static inline int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts n rates; prints their median, which it returns, the least and the most of them. */
+static inline double figure_rates(const char *what, double *rate, int n, const char *unit)
+{
+	char name[80];
+
+	qsort(rate, n, sizeof(rate[0]), by_size);
+	figure(what, "%.1f", rate[n / 2], unit);
+	snprintf(name, sizeof(name), "%s_min", what);
+	figure(name, "%.1f", rate[0], unit);
+	snprintf(name, sizeof(name), "%s_max", what);
+	figure(name, "%.1f", rate[n - 1], unit);
+	return rate[n / 2];
+}
 
 static inline __u64 readers_longest(const struct readers *all)
 {

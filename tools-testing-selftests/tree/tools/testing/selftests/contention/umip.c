@@ -529,27 +529,6 @@ static void mode_set(enum mode mode)
 		must(!switch_set(FIX, "enabled", mode == PERCPU), "enabled");
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double report(const char *who, const char *mode, double *rate)
-{
-	char name[64];
-
-	qsort(rate, ROUNDS, sizeof(rate[0]), by_size);
-	snprintf(name, sizeof(name), "umip_%s_%s", who, mode);
-	figure(name, "%.1f", rate[ROUNDS / 2], "kfaults/s");
-	snprintf(name, sizeof(name), "umip_%s_%s_min", who, mode);
-	figure(name, "%.1f", rate[0], "kfaults/s");
-	snprintf(name, sizeof(name), "umip_%s_%s_max", who, mode);
-	figure(name, "%.1f", rate[ROUNDS - 1], "kfaults/s");
-	return rate[ROUNDS / 2];
-}
-
 static void compare(const char *who, const int *cpu, int n)
 {
 	double rate[MODES][ROUNDS], median[MODES];
@@ -571,8 +550,11 @@ static void compare(const char *who, const int *cpu, int n)
 				    before.suppressed;
 		}
 	}
-	for (m = 0; m < modes; m++)
-		median[m] = report(who, have_switches ? mode_name[m] : "asis", rate[m]);
+	for (m = 0; m < modes; m++) {
+		snprintf(name, sizeof(name), "umip_%s_%s", who,
+			 have_switches ? mode_name[m] : "asis");
+		median[m] = figure_rates(name, rate[m], ROUNDS, "kfaults/s");
+	}
 	if (have_switches) {
 		snprintf(name, sizeof(name), "umip_%s_percpu_over_base", who);
 		figure(name, "%.2f", median[PERCPU] / median[BASE], "times");
