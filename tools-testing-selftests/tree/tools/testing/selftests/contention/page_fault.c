@@ -1,0 +1,1199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A large parallel program has started: its processes all fault for the pages of one file, and each
+ * fault tries page locks. What is proven: whoever touches a page finds what belongs there, whatever
+ * happens to the file meanwhile, and all get on. With CONFIG_CONTENTION_DEBUG, figures: the look at
+ * the lock switched on against off, in short slices that take turns. Those are never a verdict.
+ *
+ * In a directory that is usually in memory and in one that is usually on a disk.
+ */
+#include "readers.h"
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <linux/futex.h>
+#include <linux/magic.h>
+
+#ifndef ARRAY_SIZE	/* kselftest.h has it after 5.10 */
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
+#define FIX		"page_lock"
+#define PAGES		10000	/* of the file; as the text of a large program */
+#define PAGES_LEAST	256
+#define RANGE		256	/* pages that are disturbed at once, at most */
+#define WINDOW		64	/* pages that a worker keeps, where they have to leave the cache */
+#define RUN		(600 * 1000)	/* us */
+#define SLICE		(200 * 1000)
+#define SLICE_ALONE	(120 * 1000)
+#define ROUNDS		3
+#define PATIENCE	10	/* seconds for a worker that the scheduler starves */
+#define WORDS		3	/* checked in a page: the first, a middle one, the last */
+
+enum mode { OFF, ON, MODES };
+
+static const char * const mode_name[MODES] = { "off", "on" };
+
+/*
+ * What is in a page, which is also a count of what was done to it: four steps of this are a
+ * generation. While a page is punched it has its old words or zeros, while it is written zeros or
+ * its new ones.
+ */
+enum phase { WRITTEN, PUNCHED, EMPTY, FILLED, PHASES };
+
+struct worker {
+	/* Written by its worker alone, and that all the time; hence the distance to others. */
+	__u64 touched;		/* pages; what the disturbing one does is counted here too */
+	__u64 empty;		/* pages that could be nothing but zero */
+	__u64 changing;		/* pages that were changed just then */
+	__u64 wrong;
+	/* the first page that was wrong */
+	unsigned int page, place;
+	__u64 found;
+	__u32 before, after;
+	/* one run: */
+	__u64 ns, minor, major, user_us, system_us;
+	unsigned int passes;
+	unsigned int rested;	/* the last round that it has seen the end of */
+	const char *failed;	/* what, and errno of that */
+	int error;
+	/* for the worker, from main: */
+	void (*job)(struct worker *w);
+	int cpu;		/* -1: any */
+	__u64 least;		/* what it has to have touched before a run may end */
+	/* what it works with: */
+	int fd;
+	int flags;
+	char *map;
+	__u32 seed;
+	/* main's own: */
+	pid_t pid;
+	pthread_t thread;
+	char pad[LINES];
+};
+
+/* What the workers do; set before they start. */
+struct task {
+	const char *name;
+	bool threads;
+	bool one_map;		/* all touch the same mapping, and none of them zaps it */
+	unsigned int window;	/* pages after which they are given back; 0: the whole file */
+	bool (*beside)(struct worker *w);	/* what one more does meanwhile */
+	bool holes;		/* the file has no page to begin with */
+};
+
+struct crew {
+	unsigned int round;	/* odd: work; even: rest */
+	bool quit;
+};
+
+/* One directory, and the file in it. */
+struct place {
+	const char *dir;
+	char type[24];		/* of file system */
+	char key[32];		/* its name in figures, where two have the same type */
+	char why[128];		/* it cannot be used; else empty */
+	dev_t dev;
+	bool in_memory;
+};
+
+/* Shared with all processes. */
+static struct crew *crew;
+static struct worker *worker;
+static __u32 *state;
+
+static int workers;		/* with the disturbing one */
+static const int *cpus;
+static struct task task;
+static bool good;		/* in this case */
+
+static int file = -1;
+static unsigned int pages;
+static size_t page_size;
+static char *buffer;		/* RANGE pages */
+static char *common;		/* the mapping of one_map */
+static enum { NOTHING, PATTERN, HOLES } content;
+
+static const char *no_figures;	/* why */
+static bool counted = true;
+static __u64 seen[MODES], slices;
+
+#define complain(fmt, ...) do {				\
+	ksft_print_msg(fmt "\n", ##__VA_ARGS__);	\
+	good = false;					\
+} while (0)
+
+/* ---- settings ---- */
+
+enum setting { ENABLED, PLAIN, AROUND, UNFAIRNESS, SETTINGS };
+
+static struct {
+	const char *path;
+	char before[32];
+} setting[SETTINGS] = {
+	{ .path = SWITCHES FIX "/enabled" },
+	{ .path = SWITCHES FIX "/plain" },
+	{ .path = "/sys/kernel/debug/fault_around_bytes" },
+	{ .path = "/proc/sys/vm/page_lock_unfairness" },
+};
+
+static void restore_all(void)
+{
+	int i;
+
+	for (i = 0; i < SETTINGS; i++)
+		if (setting[i].before[0])
+			file_write(setting[i].path, setting[i].before);
+}
+
+static bool settings_read(void)
+{
+	int i;
+
+	for (i = 0; i < SETTINGS; i++)
+		if (file_read(setting[i].path, setting[i].before, sizeof(setting[i].before)))
+			setting[i].before[0] = '\0';
+	return setting[ENABLED].before[0] && setting[PLAIN].before[0];
+}
+
+static void set(enum setting which, const char *text)
+{
+	if (file_write(setting[which].path, text))
+		complain("cannot write %s: %s", setting[which].path, strerror(errno));
+}
+
+/* ---- what is in a page ---- */
+
+static __u64 word(unsigned int page, __u32 generation, unsigned int place)
+{
+	return (page + 1ULL) << 40 | (__u64)generation << 8 | (place + 1);
+}
+
+static size_t offset(unsigned int place)
+{
+	return place == WORDS - 1 ? page_size - sizeof(__u64) : place * page_size / (WORDS - 1);
+}
+
+static void page_make(char *at, unsigned int page, __u32 generation)
+{
+	unsigned int i;
+	__u64 value;
+
+	memset(at, 0, page_size);
+	for (i = 0; i < WORDS; i++) {
+		value = word(page, generation, i);
+		memcpy(at + offset(i), &value, sizeof(value));
+	}
+}
+
+/* Each byte is zero or has come to what it will be: a copy may stop between any two bytes. */
+static bool mixed(__u64 found, __u64 whole)
+{
+	for (; found; found >>= 8, whole >>= 8)
+		if ((found & 255) && (found & 255) != (whole & 255))
+			return false;
+	return true;
+}
+
+/* May this be found at some moment while the state of the page goes from before to after? */
+static bool legal(unsigned int page, unsigned int place, __u64 found, __u32 before, __u32 after)
+{
+	__u32 generation = before / PHASES, phase = before % PHASES, steps = after - before;
+	__u64 old = word(page, generation, place), new = word(page, generation + 1, place);
+
+	if (!steps && phase == WRITTEN)
+		return found == old;
+	if (!steps && phase == EMPTY)
+		return !found;
+	/* The toucher did not run for long, and there are three generations that it may be. */
+	if (phase + steps >= PHASES + FILLED)
+		return true;
+	if (phase <= PUNCHED && mixed(found, old))
+		return true;
+	return phase + steps >= FILLED && mixed(found, new);
+}
+
+static void page_check(struct worker *w, unsigned int page)
+{
+	const char *at = w->map + page * page_size;
+	__u32 before, after;
+	__u64 found[WORDS];
+	unsigned int i;
+
+	/*
+	 * Acquire, all of them, keep the order in which they stand here. The first pairs with the
+	 * release in states_step(): who sees that a page was emptied comes after that was done.
+	 * The others pair with the fence there: who has got a word of what was done next sees in
+	 * the end that the state has moved on.
+	 */
+	before = __atomic_load_n(&state[page], __ATOMIC_ACQUIRE);
+	for (i = 0; i < WORDS; i++)
+		found[i] = __atomic_load_n((const __u64 *)(at + offset(i)), __ATOMIC_ACQUIRE);
+	after = __atomic_load_n(&state[page], __ATOMIC_RELAXED);
+
+	if (before != after || before % PHASES == PUNCHED || before % PHASES == FILLED)
+		w->changing++;
+	else if (before % PHASES == EMPTY)
+		__atomic_store_n(&w->empty, w->empty + 1, __ATOMIC_RELAXED);
+	for (i = 0; i < WORDS; i++) {
+		if (legal(page, i, found[i], before, after))
+			continue;
+		if (!w->wrong++) {
+			w->page = page;
+			w->place = i;
+			w->found = found[i];
+			w->before = before;
+			w->after = after;
+		}
+		return;
+	}
+}
+
+/* ---- the file ---- */
+
+static bool file_put(const char *from, unsigned int page, unsigned int n)
+{
+	size_t left = n * page_size;
+	off_t at = (off_t)page * page_size;
+	ssize_t done;
+
+	while (left) {
+		done = pwrite(file, from, left, at);
+		if (done <= 0)
+			return false;
+		from += done;
+		at += done;
+		left -= done;
+	}
+	return true;
+}
+
+static bool file_make(bool holes)
+{
+	unsigned int page;
+
+	if (content == (holes ? HOLES : PATTERN))
+		return true;
+	content = NOTHING;
+	if (ftruncate(file, 0) || ftruncate(file, (off_t)pages * page_size))
+		return false;
+	for (page = 0; page < pages; page++) {
+		state[page] = holes ? EMPTY : WRITTEN;
+		page_make(buffer, page, 0);
+		/* One by one, or a file system may make large folios, which one fault maps. */
+		if (!holes && !file_put(buffer, page, 1))
+			return false;
+	}
+	/* Or the disk is still written to while something else is measured. */
+	if (fsync(file))
+		return false;
+	content = holes ? HOLES : PATTERN;
+	return true;
+}
+
+static char *map_file(int fd, int flags)
+{
+	char *map = mmap(NULL, pages * page_size, PROT_READ, flags, fd, 0);
+
+	/* One fault for 512 pages would be no load. Fails where there are no such pages. */
+	if (map != MAP_FAILED)
+		madvise(map, pages * page_size, MADV_NOHUGEPAGE);
+	return map;
+}
+
+/* How many of its pages are in memory, or -1. */
+static int file_resident(void)
+{
+	size_t size = pages * page_size;
+	unsigned char *in = malloc(pages);
+	char *map = map_file(file, MAP_SHARED);
+	int n = -1;
+	unsigned int i;
+
+	if (in && map != MAP_FAILED && !mincore(map, size, in))
+		for (i = n = 0; i < pages; i++)
+			n += in[i] & 1;
+	if (map != MAP_FAILED)
+		munmap(map, size);
+	free(in);
+	return n;
+}
+
+static bool file_drop(void)
+{
+	return !fsync(file) && !posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+static bool file_punch(unsigned int page, unsigned int n)
+{
+	return !fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)page * page_size, (off_t)n * page_size);
+}
+
+/* ---- what happens beside ---- */
+
+/* Nobody misses a rest: main waits for all to come to it. */
+static inline bool working(void)
+{
+	return __atomic_load_n(&crew->round, __ATOMIC_ACQUIRE) % 2;
+}
+
+static __u32 next_random(struct worker *w, __u32 below)
+{
+	w->seed = w->seed * 1664525 + 1013904223;
+	return ((__u64)w->seed * below) >> 32;
+}
+
+static void next_range(struct worker *w, unsigned int *page, unsigned int *n)
+{
+	*n = 1 + next_random(w, RANGE < pages ? RANGE : pages);
+	*page = next_random(w, pages - *n + 1);
+}
+
+static inline void count(struct worker *w)
+{
+	__atomic_store_n(&w->touched, w->touched + 1, __ATOMIC_RELAXED);
+}
+
+static bool beside_zap(struct worker *w)
+{
+	unsigned int page, n;
+
+	next_range(w, &page, &n);
+	if (madvise(common + page * page_size, n * page_size, MADV_DONTNEED))
+		return false;
+	count(w);
+	return true;
+}
+
+static bool beside_drop(struct worker *w)
+{
+	int before, after;
+
+	/* Some of the touches are to find a page that another has just read. */
+	usleep(2000);
+	before = file_resident();
+	if (!file_drop())
+		return false;
+	after = file_resident();
+	/*
+	 * What left was read in this run, as the file was dropped before it. Major faults do not
+	 * tell: a fault that had to wait for the lock of a page counts as one.
+	 */
+	if (after < before)
+		count(w);
+	return before >= 0 && after >= 0;
+}
+
+static bool beside_holes(struct worker *w)
+{
+	unsigned int page, n;
+	char *dirt;
+
+	/* Else memory that a hole gets may be what a hole had: zero, even if nobody cleared it. */
+	dirt = mmap(NULL, RANGE * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
+	if (dirt == MAP_FAILED)
+		return false;
+	memset(dirt, 0x5a, RANGE * page_size);
+	munmap(dirt, RANGE * page_size);
+	next_range(w, &page, &n);
+	if (!file_punch(page, n))
+		return false;
+	count(w);
+	return true;
+}
+
+static void states_step(unsigned int page, unsigned int n)
+{
+	unsigned int i;
+
+	/* Release: what was done to the page before is done. Pairs with page_check(). */
+	for (i = 0; i < n; i++)
+		__atomic_store_n(&state[page + i], state[page + i] + 1, __ATOMIC_RELEASE);
+	/* The state goes first, then what is done next. Pairs with page_check() as well. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static __u64 touches_of_empty(void)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < workers; i++)
+		sum += __atomic_load_n(&worker[i].empty, __ATOMIC_RELAXED);
+	return sum;
+}
+
+static bool beside_punch(struct worker *w)
+{
+	unsigned int page, n, i;
+	__u64 seen_before;
+
+	next_range(w, &page, &n);
+	for (i = 0; i < n; i++)
+		page_make(buffer + i * page_size, page + i, state[page + i] / PHASES + 1);
+	states_step(page, n);
+	if (!file_punch(page, n))
+		return false;
+	states_step(page, n);
+	/* Now and then until somebody has seen it; where all is slow, nobody might. */
+	seen_before = touches_of_empty();
+	while (w->touched % 4 == 0 && working() && touches_of_empty() == seen_before)
+		usleep(100);
+	states_step(page, n);
+	if (!file_put(buffer, page, n))
+		return false;
+	states_step(page, n);
+	count(w);
+	return true;
+}
+
+/* ---- workers ---- */
+
+static void worker_failed(struct worker *w, const char *what)
+{
+	w->error = errno;
+	__atomic_store_n(&w->failed, what, __ATOMIC_RELEASE);
+}
+
+static bool map_new(struct worker *w)
+{
+	w->map = map_file(w->fd, w->flags);
+	return w->map != MAP_FAILED;
+}
+
+/* The pages are to fault again. A mapping that goes and comes is what a new process has, too. */
+static bool map_forget(struct worker *w, unsigned int from, unsigned int to)
+{
+	if (to - from == pages && w->passes++ % 2)
+		return !munmap(w->map, pages * page_size) && map_new(w);
+	return !madvise(w->map + from * page_size, (to - from) * page_size, MADV_DONTNEED);
+}
+
+static void touch(struct worker *w)
+{
+	unsigned int page = 0, from = 0, window = task.window ? task.window : pages;
+
+	while (working()) {
+		page_check(w, page++);
+		count(w);
+		if (page == pages || page - from == window) {
+			if (!task.one_map && !map_forget(w, from, page)) {
+				worker_failed(w, "cannot map the file anew");
+				return;
+			}
+			from = page == pages ? 0 : page;
+		}
+		if (page == pages)
+			page = 0;
+	}
+}
+
+static void disturber(struct worker *w)
+{
+	while (working()) {
+		if (!task.beside(w)) {
+			worker_failed(w, "cannot do it");
+			return;
+		}
+	}
+}
+
+static __u64 microseconds(const struct timeval *from, const struct timeval *to)
+{
+	return (to->tv_sec - from->tv_sec) * 1000000LL + to->tv_usec - from->tv_usec;
+}
+
+static void worker_run(struct worker *w)
+{
+	struct rusage before, after;
+	__u64 begin = clock_read();
+
+	getrusage(RUSAGE_THREAD, &before);
+	w->job(w);
+	getrusage(RUSAGE_THREAD, &after);
+	w->ns = clock_read() - begin;
+	w->minor = after.ru_minflt - before.ru_minflt;
+	w->major = after.ru_majflt - before.ru_majflt;
+	w->user_us = microseconds(&before.ru_utime, &after.ru_utime);
+	w->system_us = microseconds(&before.ru_stime, &after.ru_stime);
+	if (w->failed || !w->map)
+		return;
+	/* The next run begins with no page, like this one, and that is not part of it. */
+	if (madvise(w->map, pages * page_size, MADV_DONTNEED))
+		worker_failed(w, "cannot give the pages back");
+}
+
+static bool worker_open(struct worker *w)
+{
+	char path[64];
+
+	/* As a program is opened by each that runs it: readahead's state is per open file. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	w->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return w->fd >= 0 && map_new(w);
+}
+
+static void worker_life(struct worker *w)
+{
+	unsigned int round = 0, now;
+
+	errno = w->cpu < 0 ? 0 : pin(w->cpu);
+	if (errno)
+		worker_failed(w, "cannot run on its CPU");
+	else if (w->job == touch && task.one_map)
+		w->map = common;
+	else if (w->job == touch && !worker_open(w))
+		worker_failed(w, "cannot map the file");
+	for (;;) {
+		/*
+		 * Release: all that main wants to know of the run stands in *w. Pairs with
+		 * has_rested().
+		 */
+		__atomic_store_n(&w->rested, round, __ATOMIC_RELEASE);
+		while ((now = __atomic_load_n(&crew->round, __ATOMIC_ACQUIRE)) == round)
+			syscall(__NR_futex, &crew->round, FUTEX_WAIT, round, NULL, NULL, 0);
+		round = now;
+		if (__atomic_load_n(&crew->quit, __ATOMIC_RELAXED))
+			break;
+		if (round % 2 && !w->failed)
+			worker_run(w);
+	}
+	if (w->fd >= 0) {
+		munmap(w->map, pages * page_size);
+		close(w->fd);
+	}
+}
+
+static void *worker_thread(void *arg)
+{
+	worker_life(arg);
+	return NULL;
+}
+
+static bool worker_start(struct worker *w)
+{
+	pid_t parent = getpid(), pid;
+
+	if (task.threads) {
+		errno = pthread_create(&w->thread, NULL, worker_thread, w);
+		return !errno;
+	}
+	pid = fork();
+	if (pid) {
+		/* *w is shared: only the parent may write to this. */
+		w->pid = pid;
+		return pid > 0;
+	}
+	/* What there is to undo, the parent does. */
+	restore = NULL;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	worker_life(w);
+	_exit(0);
+}
+
+static int worker_number(const struct worker *w)
+{
+	return w - worker;
+}
+
+/* A process may have been killed, by a fault for one. */
+static bool worker_gone(struct worker *w)
+{
+	int status;
+
+	if (w->pid <= 0 || waitpid(w->pid, &status, WNOHANG) != w->pid)
+		return w->pid < 0;
+	if (WIFSIGNALED(status))
+		complain("worker %d ended by signal %d", worker_number(w), WTERMSIG(status));
+	else
+		complain("worker %d ended with status %d", worker_number(w), WEXITSTATUS(status));
+	w->pid = -1;
+	return true;
+}
+
+static bool has_rested(const struct worker *w)
+{
+	/* Acquire pairs with the release in worker_life(). */
+	return __atomic_load_n(&w->rested, __ATOMIC_ACQUIRE) == crew->round;
+}
+
+static bool has_got_on(const struct worker *w)
+{
+	return __atomic_load_n(&w->touched, __ATOMIC_RELAXED) >= w->least ||
+	       __atomic_load_n(&w->failed, __ATOMIC_RELAXED);
+}
+
+/* Says who has not come to it. Without a number of seconds there is the watchdog. */
+static void crew_await(bool (*come)(const struct worker *), unsigned int seconds)
+{
+	__u64 ms = 0;
+	int i;
+
+	for (i = 0; i < workers; i++) {
+		while (!come(&worker[i]) && !worker_gone(&worker[i])) {
+			if (seconds && ms++ > seconds * 1000ULL) {
+				complain("worker %d: %llu in %u s", i, worker[i].touched, seconds);
+				return;
+			}
+			usleep(1000);
+		}
+	}
+}
+
+static void crew_turn(void)
+{
+	/* Release: the workers see what main has set in *w. Pairs with worker_life(), working(). */
+	__atomic_store_n(&crew->round, crew->round + 1, __ATOMIC_RELEASE);
+	syscall(__NR_futex, &crew->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* n that touch, and one that disturbs if the task has that. Nobody works until crew_run(). */
+static void crew_start(int n)
+{
+	int i, want = n + !!task.beside;
+	bool started = true;
+
+	memset(crew, 0, sizeof(*crew));
+	memset(worker, 0, want * sizeof(*worker));
+	if (task.one_map) {
+		common = map_file(file, MAP_SHARED);
+		if (common == MAP_FAILED) {
+			complain("cannot map the file: %s", strerror(errno));
+			want = 0;
+		}
+	}
+	for (i = workers = 0; started && i < want; i++) {
+		worker[i].job = i < n ? touch : disturber;
+		worker[i].cpu = i < n ? cpus[i] : -1;
+		worker[i].rested = ~0U;
+		worker[i].fd = -1;
+		/* As text is mapped, and as data is. */
+		worker[i].flags = i % 2 ? MAP_SHARED : MAP_PRIVATE;
+		worker[i].seed = i;
+		started = worker_start(&worker[i]);
+		if (started)
+			workers++;
+		else
+			complain("worker %d cannot start: %s", i, strerror(errno));
+	}
+	crew_await(has_rested, 0);
+}
+
+/* Positive evidence only: they all touched pages, which faulted, and none was wrong. */
+static void crew_judge(void)
+{
+	int i;
+
+	if (!workers)
+		complain("nobody worked");
+	for (i = 0; i < workers; i++) {
+		const struct worker *w = &worker[i];
+
+		if (w->failed)
+			complain("worker %d %s: %s", i, w->failed, strerror(w->error));
+		else if (w->touched < w->least)
+			complain("worker %d did no more than %llu", i, w->touched);
+		/* In a mapping of all, others may have had the faults. */
+		else if (w->job == touch && !task.one_map && !(w->minor + w->major))
+			complain("worker %d: %llu touches without a fault", i, w->touched);
+		if (w->wrong)
+			complain("worker %d: %llu wrong, first page %u word %u: %#llx, state %u-%u",
+				 i, w->wrong, w->page, w->place, w->found, w->before, w->after);
+	}
+}
+
+/* All work for a time, and until each has got on; then all rest. */
+static void crew_run(unsigned int us)
+{
+	int i;
+
+	for (i = 0; i < workers; i++) {
+		worker[i].touched = 0;
+		worker[i].least = worker[i].job == touch ? WINDOW : 2;
+	}
+	crew_turn();
+	usleep(us);
+	crew_await(has_got_on, PATIENCE);
+	crew_turn();
+	crew_await(has_rested, 0);
+	crew_judge();
+}
+
+static void crew_end(void)
+{
+	int i, status = 0;
+
+	__atomic_store_n(&crew->quit, true, __ATOMIC_RELAXED);
+	crew_turn();
+	for (i = 0; i < workers; i++) {
+		if (task.threads)
+			pthread_join(worker[i].thread, NULL);
+		else if (worker[i].pid > 0 && (waitpid(worker[i].pid, &status, 0) < 0 || status))
+			complain("worker %d ended with status %#x", i, status);
+	}
+	if (task.one_map && common != MAP_FAILED)
+		munmap(common, pages * page_size);
+	workers = 0;
+}
+
+/* Of those that touch, in one run. */
+struct totals {
+	__u64 touched, faults, major, ns, user_us, system_us;
+	__u64 empty, changing;		/* in all runs */
+};
+
+static struct totals crew_totals(void)
+{
+	struct totals t = { 0 };
+	int i;
+
+	for (i = 0; i < workers; i++) {
+		const struct worker *w = &worker[i];
+
+		if (w->job != touch)
+			continue;
+		t.touched += w->touched;
+		t.faults += w->minor + w->major;
+		t.major += w->major;
+		t.ns += w->ns;
+		t.user_us += w->user_us;
+		t.system_us += w->system_us;
+		t.empty += w->empty;
+		t.changing += w->changing;
+	}
+	return t;
+}
+
+/* ---- the pages are right ---- */
+
+/* Why the task cannot be done on this file system, or NULL. */
+static const char *impossible(void)
+{
+	static char text[96];
+	int i;
+
+	if (!file_make(task.holes)) {
+		snprintf(text, sizeof(text), "cannot fill the file: %s", strerror(errno));
+		return text;
+	}
+	if (task.beside == beside_drop) {
+		/* A page that somebody else holds right now stays, so more than once. */
+		for (i = 0; i < 10; i++) {
+			if (i)
+				usleep(10000);
+			if (!file_drop())
+				return "cannot drop pages from the cache";
+			if (!file_resident())
+				return NULL;
+		}
+		return "pages stay in the cache";
+	}
+	if (task.holes || task.beside == beside_punch) {
+		/* Past the end, so that nothing is changed. */
+		if (!file_punch(pages, 1)) {
+			snprintf(text, sizeof(text), "cannot punch holes: %s", strerror(errno));
+			return text;
+		}
+	}
+	return NULL;
+}
+
+static void correct(const struct place *p, const struct task *what, int n)
+{
+	struct totals t;
+	const char *why;
+
+	task = *what;
+	good = true;
+	if (p->why[0]) {
+		ksft_test_result_skip("%s: %s: %s\n", p->dir, task.name, p->why);
+		return;
+	}
+	why = impossible();
+	if (why) {
+		ksft_test_result_skip("%s (%s): %s: %s\n", p->dir, p->type, task.name, why);
+		return;
+	}
+	crew_start(n);
+	crew_run(RUN);
+	t = crew_totals();
+	ksft_print_msg("%llu touches, %llu faults, %llu of them major\n", t.touched, t.faults,
+		       t.major);
+	if (task.beside)
+		ksft_print_msg("disturbed %llu times; touches of empty pages %llu, changing %llu\n",
+			       worker[n].touched, t.empty, t.changing);
+	if (!t.faults)
+		complain("no fault at all");
+	if (task.beside == beside_punch && !t.empty)
+		complain("nobody touched a page that was punched");
+	/* Neither all there nor as it was. */
+	if (task.beside && task.beside != beside_zap)
+		content = NOTHING;
+	crew_end();
+	ksft_test_result(good, "%s (%s): %s\n", p->dir, p->type, task.name);
+}
+
+/* ---- comparison ---- */
+
+struct tries {
+	__u64 tried, seen, lost, won;
+};
+
+static int tries_get(struct tries *t)
+{
+	char buf[256];
+
+	if (file_read(SWITCHES FIX "/stats", buf, sizeof(buf)))
+		return -1;
+	return sscanf(buf, "tried %llu seen %llu lost %llu won %llu",
+		      &t->tried, &t->seen, &t->lost, &t->won) == 4 ? 0 : -1;
+}
+
+/* Ours rest, but others may be in the middle of a try; so there are several looks. */
+static struct tries tries_now(void)
+{
+	struct tries t = { 0 };
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		if (tries_get(&t)) {
+			complain("cannot read the counters");
+			counted = false;
+			return t;
+		}
+		if (t.tried == t.seen + t.lost + t.won)
+			return t;
+		usleep(1000);
+	}
+	complain("%llu tries: %llu seen, %llu lost, %llu won", t.tried, t.seen, t.lost, t.won);
+	counted = false;
+	return t;
+}
+
+struct sum {
+	double rate[ROUNDS];		/* kfaults/s */
+	double faults, ns, user_us, system_us;
+	struct tries tries;
+};
+
+static void slice(struct sum *s, int round, enum mode mode, int n)
+{
+	struct tries before, after;
+	struct totals t;
+	int i;
+
+	set(ENABLED, mode == ON ? "1" : "0");
+	/* Ours rest. Who else was in the middle of a try finishes it the old way. */
+	usleep(5000);
+	before = tries_now();
+	crew_run(n > 1 ? SLICE : SLICE_ALONE);
+	after = tries_now();
+	slices++;
+
+	s->rate[round] = 0;
+	for (i = 0; i < workers; i++) {
+		const struct worker *w = &worker[i];
+
+		/* In its own time: some see the end much later than others. */
+		if (w->ns)
+			s->rate[round] += (w->minor + w->major) * 1e6 / w->ns;
+	}
+	t = crew_totals();
+	s->faults += t.faults;
+	s->ns += t.ns;
+	s->user_us += t.user_us;
+	s->system_us += t.system_us;
+	s->tries.tried += after.tried - before.tried;
+	s->tries.seen += after.seen - before.seen;
+	s->tries.lost += after.lost - before.lost;
+	if (after.tried == before.tried) {
+		complain("%d CPUs, %s: no lock was tried", n, mode_name[mode]);
+		counted = false;
+	}
+	seen[mode] += after.seen - before.seen;
+}
+
+static void report(const char *who, const char *what, double value, const char *unit)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s_%s", who, what);
+	figure(name, "%.1f", value, unit);
+}
+
+static void compare(const struct place *p, const char *kind, int n)
+{
+	static struct sum sum[MODES];
+	double median[MODES];
+	char who[64];
+	int i, m;
+
+	memset(sum, 0, sizeof(sum));
+	crew_start(n);
+	for (i = 0; i < ROUNDS; i++)
+		for (m = 0; m < MODES; m++)
+			slice(&sum[m], i, m, n);
+	crew_end();
+	for (m = 0; m < MODES; m++) {
+		const struct sum *s = &sum[m];
+
+		snprintf(who, sizeof(who), "fault_%s_%s_%d_%s", p->key, kind, n, mode_name[m]);
+		median[m] = figure_rates(who, sum[m].rate, ROUNDS, "kfaults/s");
+		report(who, "user", s->user_us * 1e5 / s->ns, "%");
+		report(who, "system", s->system_us * 1e5 / s->ns, "%");
+		report(who, "tried", s->tries.tried * 1000 / s->faults, "per_1000_faults");
+		report(who, "seen", s->tries.seen * 1000 / s->faults, "per_1000_faults");
+		report(who, "lost", s->tries.lost * 1000 / s->faults, "per_1000_faults");
+	}
+	snprintf(who, sizeof(who), "fault_%s_%s_%d_on_over_off", p->key, kind, n);
+	figure(who, "%.2f", median[ON] / median[OFF], "times");
+}
+
+/* 1, 2, 4 and 8 CPUs, and all of them. */
+static void compare_counts(const struct place *p, const char *kind, int n)
+{
+	int i;
+
+	for (i = 1; i <= 8 && i < n; i *= 2)
+		compare(p, kind, i);
+	compare(p, kind, n);
+}
+
+static void compare_around(const struct place *p, int n)
+{
+	compare_counts(p, "around", n);
+}
+
+static void compare_single(const struct place *p, int n)
+{
+	/* With less than two pages there is no looking around. */
+	set(AROUND, "1");
+	compare_counts(p, "single", n);
+	set(AROUND, setting[AROUND].before);
+}
+
+static void compare_unfairness(const struct place *p, int n)
+{
+	static const char * const value[] = { "0", "1", "5" };
+	char kind[16];
+	unsigned int i;
+
+	/* It matters to those who wait, and only a fault for a single page waits. */
+	set(AROUND, "1");
+	for (i = 0; i < ARRAY_SIZE(value); i++) {
+		set(UNFAIRNESS, value[i]);
+		snprintf(kind, sizeof(kind), "unfair%s", value[i]);
+		compare(p, kind, n);
+	}
+	set(UNFAIRNESS, setting[UNFAIRNESS].before);
+	set(AROUND, setting[AROUND].before);
+}
+
+static const struct comparison {
+	const char *name;
+	void (*make)(const struct place *p, int n);
+	enum setting needs[2];
+} comparison[] = {
+	{ "on and off, pages around a fault mapped", compare_around, { ENABLED, ENABLED } },
+	{ "on and off, a fault for each page", compare_single, { ENABLED, AROUND } },
+	{ "on and off, more and less unfair", compare_unfairness, { UNFAIRNESS, AROUND } },
+};
+
+static void figures(const struct place *p, const struct comparison *c, int n)
+{
+	static const struct task as_processes;
+	const char *why = p->why[0] ? p->why : no_figures;
+	char text[96];
+	int i;
+
+	task = as_processes;
+	good = true;
+	for (i = 0; i < 2; i++) {
+		if (!why && !setting[c->needs[i]].before[0]) {
+			snprintf(text, sizeof(text), "no %s", setting[c->needs[i]].path);
+			why = text;
+		}
+	}
+	if (!why)
+		why = impossible();
+	if (why) {
+		ksft_test_result_skip("%s: %s: %s\n", p->dir, c->name, why);
+		return;
+	}
+	c->make(p, n);
+	ksft_test_result(good, "%s (%s): %s\n", p->dir, p->type, c->name);
+}
+
+/* ---- places ---- */
+
+static void place_type(struct place *p, unsigned long magic)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} known[] = {
+		{ TMPFS_MAGIC, "tmpfs" },
+		{ EXT4_SUPER_MAGIC, "ext4" },
+		{ XFS_SUPER_MAGIC, "xfs" },
+		{ BTRFS_SUPER_MAGIC, "btrfs" },
+	};
+	unsigned int i;
+
+	snprintf(p->type, sizeof(p->type), "%#lx", magic);
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (magic == known[i].magic)
+			snprintf(p->type, sizeof(p->type), "%s", known[i].name);
+	p->in_memory = magic == TMPFS_MAGIC;
+}
+
+/* Leaves no name behind, whenever it is stopped. */
+static int file_without_name(const char *dir)
+{
+	char name[128];
+	int fd;
+
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	/* Some file systems cannot do that. */
+	snprintf(name, sizeof(name), "%s/page_fault.XXXXXX", dir);
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static void place_find(struct place *p, const struct place *other)
+{
+	struct statvfs room;
+	struct statfs fs;
+	struct stat st;
+	__u64 most;
+
+	if (stat(p->dir, &st) || statfs(p->dir, &fs) || statvfs(p->dir, &room)) {
+		snprintf(p->why, sizeof(p->why), "cannot be looked at: %s", strerror(errno));
+		return;
+	}
+	place_type(p, fs.f_type);
+	snprintf(p->key, sizeof(p->key), "%s%s", p->type,
+		 other && !strcmp(p->type, other->type) ? "-2" : "");
+	p->dev = st.st_dev;
+	if (other && !other->why[0] && p->dev == other->dev) {
+		snprintf(p->why, sizeof(p->why), "the same file system as %s", other->dir);
+		return;
+	}
+	/* Not all of it: who writes meanwhile needs some, and so does the file system itself. */
+	most = (__u64)room.f_bavail * room.f_frsize / page_size * 7 / 8;
+	pages = most < PAGES ? most : PAGES;
+	if (pages < PAGES_LEAST) {
+		snprintf(p->why, sizeof(p->why), "has room for %llu pages only", most);
+		return;
+	}
+	if (pages < PAGES)
+		ksft_print_msg("%s (%s): %u pages, there is no room for %u\n", p->dir, p->type,
+			       pages, PAGES);
+	file = file_without_name(p->dir);
+	if (file < 0)
+		snprintf(p->why, sizeof(p->why), "no file can be made: %s", strerror(errno));
+	content = NOTHING;
+}
+
+static void place_test(const struct place *p, int n)
+{
+	const struct task resident[] = {
+		{ .name = "resident, processes" },
+		{ .name = "resident, threads", .threads = true },
+		{ .name = "resident, one mapping, beside MADV_DONTNEED", .threads = true,
+		  .one_map = true, .beside = beside_zap },
+	};
+	const struct task holes = {
+		.name = "not resident: holes, beside their making", .beside = beside_holes,
+		.holes = true,
+	};
+	const struct task dropped = {
+		.name = "not resident: dropped from the cache all the time",
+		.beside = beside_drop, .window = WINDOW,
+	};
+	const struct task punched = {
+		.name = "beside punching holes and writing again", .beside = beside_punch,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(resident); i++)
+		correct(p, &resident[i], n);
+	correct(p, p->in_memory ? &holes : &dropped, n);
+	correct(p, &punched, n);
+	for (i = 0; i < ARRAY_SIZE(comparison); i++)
+		figures(p, &comparison[i], n);
+	if (file >= 0)
+		close(file);
+	file = -1;
+}
+
+static void *share(size_t size)
+{
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (map == MAP_FAILED)
+		skip_all("no memory: %s", strerror(errno));
+	return map;
+}
+
+int main(void)
+{
+	static struct place place[] = { { .dir = "/tmp" }, { .dir = "/var/tmp" } };
+	static int cpu[MAX_CPUS];
+	unsigned int i;
+	int n;
+
+	start();
+	n = cpus_need(cpu);
+	cpus = cpu;
+	page_size = sysconf(_SC_PAGESIZE);
+	crew = share(sizeof(*crew));
+	worker = share((n + 1) * sizeof(*worker));
+	state = share(PAGES * sizeof(*state));
+	buffer = share(RANGE * page_size);
+	/* Small kernels may lack it. */
+	if (madvise(buffer, page_size, MADV_DONTNEED) && errno == ENOSYS)
+		skip_all("no madvise() in this kernel (CONFIG_ADVISE_SYSCALLS)");
+	if (!settings_read())
+		no_figures = geteuid() ? "the switches need root" :
+			     "no switches in debugfs (CONFIG_CONTENTION_DEBUG)";
+	ksft_set_plan(ARRAY_SIZE(place) * (5 + ARRAY_SIZE(comparison)) + 3);
+	ksft_print_msg("%d CPUs, files of %d pages, %d rounds\n", n, PAGES, ROUNDS);
+	if (!no_figures) {
+		restore = restore_all;
+		set(PLAIN, "0");
+		if (setting[AROUND].before[0])
+			ksft_print_msg("fault_around_bytes %s", setting[AROUND].before);
+	}
+
+	for (i = 0; i < ARRAY_SIZE(place); i++) {
+		place_find(&place[i], i ? &place[0] : NULL);
+		place_test(&place[i], n);
+	}
+	if (slices) {
+		ksft_print_msg("%llu slices; locks seen held: on %llu, off %llu\n", slices,
+			       seen[ON], seen[OFF]);
+		ksft_test_result(counted, "each try has one outcome\n");
+		ksft_test_result(seen[ON], "switched on, a lock that is held is seen\n");
+		ksft_test_result(!seen[OFF], "switched off, nobody looks\n");
+	} else {
+		if (!no_figures)
+			no_figures = "there was no place for figures";
+		ksft_test_result_skip("each try has one outcome: %s\n", no_figures);
+		ksft_test_result_skip("switched on: %s\n", no_figures);
+		ksft_test_result_skip("switched off: %s\n", no_figures);
+	}
+	finish();
+	return 0;
+}
