@@ -1,19 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Boots patched kernels as `make run` does, and turns each result of the guest into one here. The
-# bases are 6.1 and 7.3; with TEST_ALL all of them, and 6.1 again as a debug kernel. Then 6.1 boots
-# with a broken HPET read, which the guest's tests must notice.
+# bases are 6.1 and 7.3; with TEST_ALL all of them, each once more with the kernel's own tests of
+# mm, and 6.1 again as a debug kernel. Then 6.1 boots with a broken HPET read, which the guest's
+# tests must notice.
 . "$(dirname -- "$0")/lib.sh"
 . "$TOP/scripts/common.sh"
 
 # A result of the guest's own is reported by its name; the judge's verdict is the last word.
+# boot <base> [debug|mm]
 boot() {
-	base=$1 debug=$2 name=$1${2:+-debug}
+	base=$1 debug='' mm='' name=$1${2:+-$2}
+	case ${2:-} in
+	debug) debug=1 ;;
+	mm) mm=1 ;;
+	esac
 	results=$TOP/results/test-$name
 	rm -rf "$results"
 	diag "$name: booting, results in $results"
 	status=0
-	BASE=$base DEBUG=$debug RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
+	BASE=$base DEBUG=$debug MM=$mm RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
 	if [ -s "$results/results.ktap" ]; then
 		# Not skipped: where a guest skips, the verdict below is a failure.
 		while read -r line; do
@@ -48,12 +54,13 @@ broken() {
 
 if [ -n "${TEST_ALL:-}" ]; then
 	for base in $(base_list); do
-		boot "$base" ''
+		boot "$base"
+		boot "$base" mm
 	done
-	boot 6.1 1
+	boot 6.1 debug
 else
-	boot 6.1 ''
-	boot 7.3 ''
+	boot 6.1
+	boot 7.3
 fi
 broken 2
 done_testing

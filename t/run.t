@@ -59,6 +59,15 @@ ok "and is in the tree" grep -q edit_one "$work/5.1/kernel/contention/debug.c"
 ok "a debug kernel" run BASE=5.1 DEBUG=1
 ok "has a build of its own" calls 'build boot judge '
 
+ok "other tests" run BASE=5.1 TESTS=one
+ok "are put into the guest" calls 'build boot judge '
+ok "and once more" run BASE=5.1 TESTS=one
+ok "are there already" calls 'boot judge '
+ok "the kernel's own tests of mm" run BASE=5.1 MM=1
+ok "take a build as well" calls 'build boot judge '
+ok "MM=0 is without" run BASE=5.1 MM=0 TESTS=one
+ok "as it was before" calls 'build boot judge '
+
 touch "$tmp/fails"
 ok "a bad verdict is a failure" refused 'report' run BASE=5.1
 rm "$tmp/fails"

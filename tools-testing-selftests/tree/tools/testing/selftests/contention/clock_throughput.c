@@ -23,28 +23,8 @@ struct slices {
 
 static const char *clocksource;
 static bool have_switches;
-static char enabled_before[8], plain_before[8];
 static __u64 shared_reads, shared_moved, off_moved;
 static bool good = true;
-
-static void restore_all(void)
-{
-	if (enabled_before[0])
-		switch_set(clocksource, "enabled", enabled_before[0] != '0');
-	if (plain_before[0])
-		switch_set(clocksource, "plain", plain_before[0] != '0');
-}
-
-static bool switches_read(void)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), SWITCHES "%s/enabled", clocksource);
-	if (file_read(path, enabled_before, sizeof(enabled_before)))
-		return false;
-	snprintf(path, sizeof(path), SWITCHES "%s/plain", clocksource);
-	return !file_read(path, plain_before, sizeof(plain_before));
-}
 
 static void mode_set(enum mode mode)
 {
@@ -138,8 +118,8 @@ int main(void)
 	start();
 	n = cpus_need(cpu);
 	clocksource = clocksource_need();
-	restore = restore_all;
-	have_switches = switches_read();
+	restore = settings_restore;
+	have_switches = switches_save(clocksource);
 	why = geteuid() ? "the switches need root" :
 			  "no switches in debugfs (CONFIG_CONTENTION_DEBUG)";
 	ksft_set_plan(3);

@@ -7,29 +7,20 @@
  *
  * In a directory that is usually in memory and in one that is usually on a disk.
  */
-#include "readers.h"
+#include "pages.h"
 #include <limits.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <linux/futex.h>
-#include <linux/magic.h>
 
-#ifndef ARRAY_SIZE	/* kselftest.h has it after 5.10 */
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#endif
-
-#define FIX		"page_lock"
+#define AROUND		"/sys/kernel/debug/fault_around_bytes"
 #define PAGES		10000	/* of the file; as the text of a large program */
 #define PAGES_LEAST	256
 #define RANGE		256	/* pages that are disturbed at once, at most */
 #define WINDOW		64	/* pages that a worker keeps, where they have to leave the cache */
 #define RUN		(600 * 1000)	/* us */
-#define SLICE		(200 * 1000)
+#define SLICE		(150 * 1000)
 #define SLICE_ALONE	(120 * 1000)
 #define ROUNDS		3
 #define PATIENCE	10	/* seconds for a worker that the scheduler starves */
@@ -46,18 +37,18 @@ static const char * const mode_name[MODES] = { "off", "on" };
  */
 enum phase { WRITTEN, PUNCHED, EMPTY, FILLED, PHASES };
 
-struct worker {
-	/* Written by its worker alone, and that all the time; hence the distance to others. */
+struct totals {
 	__u64 touched;		/* pages; what the disturbing one does is counted here too */
 	__u64 empty;		/* pages that could be nothing but zero */
 	__u64 changing;		/* pages that were changed just then */
+	__u64 faults, major, ns, user_us, system_us;
+};
+
+struct worker {
+	/* Written by its worker alone, and that all the time; hence the distance to others. */
+	struct totals did;	/* in one run */
 	__u64 wrong;
-	/* the first page that was wrong */
-	unsigned int page, place;
-	__u64 found;
-	__u32 before, after;
-	/* one run: */
-	__u64 ns, minor, major, user_us, system_us;
+	char first_wrong[96];
 	unsigned int passes;
 	unsigned int rested;	/* the last round that it has seen the end of */
 	const char *failed;	/* what, and errno of that */
@@ -92,16 +83,6 @@ struct crew {
 	bool quit;
 };
 
-/* One directory, and the file in it. */
-struct place {
-	const char *dir;
-	char type[24];		/* of file system */
-	char key[32];		/* its name in figures, where two have the same type */
-	char why[128];		/* it cannot be used; else empty */
-	dev_t dev;
-	bool in_memory;
-};
-
 /* Shared with all processes. */
 static struct crew *crew;
 static struct worker *worker;
@@ -110,73 +91,29 @@ static __u32 *state;
 static int workers;		/* with the disturbing one */
 static const int *cpus;
 static struct task task;
-static bool good;		/* in this case */
 
-static int file = -1;
+static int file;
+static char key[32];		/* of its file system, in figures */
 static unsigned int pages;
-static size_t page_size;
 static char *buffer;		/* RANGE pages */
 static char *common;		/* the mapping of one_map */
 static enum { NOTHING, PATTERN, HOLES } content;
 
 static const char *no_figures;	/* why */
+static const char *around, *unfairness;	/* as they were; NULL: not there */
 static bool counted = true;
 static __u64 seen[MODES], slices;
 
-#define complain(fmt, ...) do {				\
-	ksft_print_msg(fmt "\n", ##__VA_ARGS__);	\
-	good = false;					\
-} while (0)
-
-/* ---- settings ---- */
-
-enum setting { ENABLED, PLAIN, AROUND, UNFAIRNESS, SETTINGS };
-
-static struct {
-	const char *path;
-	char before[32];
-} setting[SETTINGS] = {
-	{ .path = SWITCHES FIX "/enabled" },
-	{ .path = SWITCHES FIX "/plain" },
-	{ .path = "/sys/kernel/debug/fault_around_bytes" },
-	{ .path = "/proc/sys/vm/page_lock_unfairness" },
-};
-
-static void restore_all(void)
-{
-	int i;
-
-	for (i = 0; i < SETTINGS; i++)
-		if (setting[i].before[0])
-			file_write(setting[i].path, setting[i].before);
-}
-
-static bool settings_read(void)
-{
-	int i;
-
-	for (i = 0; i < SETTINGS; i++)
-		if (file_read(setting[i].path, setting[i].before, sizeof(setting[i].before)))
-			setting[i].before[0] = '\0';
-	return setting[ENABLED].before[0] && setting[PLAIN].before[0];
-}
-
-static void set(enum setting which, const char *text)
-{
-	if (file_write(setting[which].path, text))
-		complain("cannot write %s: %s", setting[which].path, strerror(errno));
-}
-
 /* ---- what is in a page ---- */
 
-static __u64 word(unsigned int page, __u32 generation, unsigned int place)
+static __u64 word(unsigned int page, __u32 generation, unsigned int which)
 {
-	return (page + 1ULL) << 40 | (__u64)generation << 8 | (place + 1);
+	return (page + 1ULL) << 40 | (__u64)generation << 8 | (which + 1);
 }
 
-static size_t offset(unsigned int place)
+static size_t offset(unsigned int which)
 {
-	return place == WORDS - 1 ? page_size - sizeof(__u64) : place * page_size / (WORDS - 1);
+	return which == WORDS - 1 ? page_size - sizeof(__u64) : which * page_size / (WORDS - 1);
 }
 
 static void page_make(char *at, unsigned int page, __u32 generation)
@@ -201,10 +138,10 @@ static bool mixed(__u64 found, __u64 whole)
 }
 
 /* May this be found at some moment while the state of the page goes from before to after? */
-static bool legal(unsigned int page, unsigned int place, __u64 found, __u32 before, __u32 after)
+static bool legal(unsigned int page, unsigned int which, __u64 found, __u32 before, __u32 after)
 {
 	__u32 generation = before / PHASES, phase = before % PHASES, steps = after - before;
-	__u64 old = word(page, generation, place), new = word(page, generation + 1, place);
+	__u64 old = word(page, generation, which), new = word(page, generation + 1, which);
 
 	if (!steps && phase == WRITTEN)
 		return found == old;
@@ -237,19 +174,16 @@ static void page_check(struct worker *w, unsigned int page)
 	after = __atomic_load_n(&state[page], __ATOMIC_RELAXED);
 
 	if (before != after || before % PHASES == PUNCHED || before % PHASES == FILLED)
-		w->changing++;
+		w->did.changing++;
 	else if (before % PHASES == EMPTY)
-		__atomic_store_n(&w->empty, w->empty + 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&w->did.empty, w->did.empty + 1, __ATOMIC_RELAXED);
 	for (i = 0; i < WORDS; i++) {
 		if (legal(page, i, found[i], before, after))
 			continue;
-		if (!w->wrong++) {
-			w->page = page;
-			w->place = i;
-			w->found = found[i];
-			w->before = before;
-			w->after = after;
-		}
+		if (!w->wrong++)
+			snprintf(w->first_wrong, sizeof(w->first_wrong),
+				 "page %u word %u: %#llx, state %u-%u", page, i, found[i], before,
+				 after);
 		return;
 	}
 }
@@ -258,19 +192,9 @@ static void page_check(struct worker *w, unsigned int page)
 
 static bool file_put(const char *from, unsigned int page, unsigned int n)
 {
-	size_t left = n * page_size;
-	off_t at = (off_t)page * page_size;
-	ssize_t done;
+	ssize_t size = n * page_size;
 
-	while (left) {
-		done = pwrite(file, from, left, at);
-		if (done <= 0)
-			return false;
-		from += done;
-		at += done;
-		left -= done;
-	}
-	return true;
+	return pwrite(file, from, size, (off_t)page * page_size) == size;
 }
 
 static bool file_make(bool holes)
@@ -284,9 +208,11 @@ static bool file_make(bool holes)
 		return false;
 	for (page = 0; page < pages; page++) {
 		state[page] = holes ? EMPTY : WRITTEN;
+		if (holes)
+			continue;
 		page_make(buffer, page, 0);
 		/* One by one, or a file system may make large folios, which one fault maps. */
-		if (!holes && !file_put(buffer, page, 1))
+		if (!file_put(buffer, page, 1))
 			return false;
 	}
 	/* Or the disk is still written to while something else is measured. */
@@ -309,18 +235,18 @@ static char *map_file(int fd, int flags)
 /* How many of its pages are in memory, or -1. */
 static int file_resident(void)
 {
+	static unsigned char in[PAGES];
 	size_t size = pages * page_size;
-	unsigned char *in = malloc(pages);
 	char *map = map_file(file, MAP_SHARED);
-	int n = -1;
 	unsigned int i;
+	int n = -1;
 
-	if (in && map != MAP_FAILED && !mincore(map, size, in))
+	if (map == MAP_FAILED)
+		return -1;
+	if (!mincore(map, size, in))
 		for (i = n = 0; i < pages; i++)
 			n += in[i] & 1;
-	if (map != MAP_FAILED)
-		munmap(map, size);
-	free(in);
+	munmap(map, size);
 	return n;
 }
 
@@ -357,7 +283,7 @@ static void next_range(struct worker *w, unsigned int *page, unsigned int *n)
 
 static inline void count(struct worker *w)
 {
-	__atomic_store_n(&w->touched, w->touched + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->did.touched, w->did.touched + 1, __ATOMIC_RELAXED);
 }
 
 static bool beside_zap(struct worker *w)
@@ -426,7 +352,7 @@ static __u64 touches_of_empty(void)
 	int i;
 
 	for (i = 0; i < workers; i++)
-		sum += __atomic_load_n(&worker[i].empty, __ATOMIC_RELAXED);
+		sum += __atomic_load_n(&worker[i].did.empty, __ATOMIC_RELAXED);
 	return sum;
 }
 
@@ -444,7 +370,7 @@ static bool beside_punch(struct worker *w)
 	states_step(page, n);
 	/* Now and then until somebody has seen it; where all is slow, nobody might. */
 	seen_before = touches_of_empty();
-	while (w->touched % 4 == 0 && working() && touches_of_empty() == seen_before)
+	while (w->did.touched % 4 == 0 && working() && touches_of_empty() == seen_before)
 		usleep(100);
 	states_step(page, n);
 	if (!file_put(buffer, page, n))
@@ -518,11 +444,11 @@ static void worker_run(struct worker *w)
 	getrusage(RUSAGE_THREAD, &before);
 	w->job(w);
 	getrusage(RUSAGE_THREAD, &after);
-	w->ns = clock_read() - begin;
-	w->minor = after.ru_minflt - before.ru_minflt;
-	w->major = after.ru_majflt - before.ru_majflt;
-	w->user_us = microseconds(&before.ru_utime, &after.ru_utime);
-	w->system_us = microseconds(&before.ru_stime, &after.ru_stime);
+	w->did.ns = clock_read() - begin;
+	w->did.major = after.ru_majflt - before.ru_majflt;
+	w->did.faults = w->did.major + after.ru_minflt - before.ru_minflt;
+	w->did.user_us = microseconds(&before.ru_utime, &after.ru_utime);
+	w->did.system_us = microseconds(&before.ru_stime, &after.ru_stime);
 	if (w->failed || !w->map)
 		return;
 	/* The next run begins with no page, like this one, and that is not part of it. */
@@ -534,6 +460,10 @@ static bool worker_open(struct worker *w)
 {
 	char path[64];
 
+	if (task.one_map) {
+		w->map = common;
+		return true;
+	}
 	/* As a program is opened by each that runs it: readahead's state is per open file. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	w->fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -547,8 +477,6 @@ static void worker_life(struct worker *w)
 	errno = w->cpu < 0 ? 0 : pin(w->cpu);
 	if (errno)
 		worker_failed(w, "cannot run on its CPU");
-	else if (w->job == touch && task.one_map)
-		w->map = common;
 	else if (w->job == touch && !worker_open(w))
 		worker_failed(w, "cannot map the file");
 	for (;;) {
@@ -599,11 +527,6 @@ static bool worker_start(struct worker *w)
 	_exit(0);
 }
 
-static int worker_number(const struct worker *w)
-{
-	return w - worker;
-}
-
 /* A process may have been killed, by a fault for one. */
 static bool worker_gone(struct worker *w)
 {
@@ -612,9 +535,9 @@ static bool worker_gone(struct worker *w)
 	if (w->pid <= 0 || waitpid(w->pid, &status, WNOHANG) != w->pid)
 		return w->pid < 0;
 	if (WIFSIGNALED(status))
-		complain("worker %d ended by signal %d", worker_number(w), WTERMSIG(status));
+		complain("worker %td ended by signal %d", w - worker, WTERMSIG(status));
 	else
-		complain("worker %d ended with status %d", worker_number(w), WEXITSTATUS(status));
+		complain("worker %td ended with status %d", w - worker, WEXITSTATUS(status));
 	w->pid = -1;
 	return true;
 }
@@ -627,25 +550,19 @@ static bool has_rested(const struct worker *w)
 
 static bool has_got_on(const struct worker *w)
 {
-	return __atomic_load_n(&w->touched, __ATOMIC_RELAXED) >= w->least ||
+	return __atomic_load_n(&w->did.touched, __ATOMIC_RELAXED) >= w->least ||
 	       __atomic_load_n(&w->failed, __ATOMIC_RELAXED);
 }
 
-/* Says who has not come to it. Without a number of seconds there is the watchdog. */
+/* Until all have come to it; crew_judge() says who has not in time. */
 static void crew_await(bool (*come)(const struct worker *), unsigned int seconds)
 {
-	__u64 ms = 0;
+	unsigned int ms = 0;
 	int i;
 
-	for (i = 0; i < workers; i++) {
-		while (!come(&worker[i]) && !worker_gone(&worker[i])) {
-			if (seconds && ms++ > seconds * 1000ULL) {
-				complain("worker %d: %llu in %u s", i, worker[i].touched, seconds);
-				return;
-			}
+	for (i = 0; i < workers; i++)
+		while (!come(&worker[i]) && !worker_gone(&worker[i]) && ms++ < seconds * 1000)
 			usleep(1000);
-		}
-	}
 }
 
 static void crew_turn(void)
@@ -684,7 +601,7 @@ static void crew_start(int n)
 		else
 			complain("worker %d cannot start: %s", i, strerror(errno));
 	}
-	crew_await(has_rested, 0);
+	crew_await(has_rested, watchdog_seconds());
 }
 
 /* Positive evidence only: they all touched pages, which faulted, and none was wrong. */
@@ -699,14 +616,13 @@ static void crew_judge(void)
 
 		if (w->failed)
 			complain("worker %d %s: %s", i, w->failed, strerror(w->error));
-		else if (w->touched < w->least)
-			complain("worker %d did no more than %llu", i, w->touched);
+		else if (w->did.touched < w->least)
+			complain("worker %d did no more than %llu", i, w->did.touched);
 		/* In a mapping of all, others may have had the faults. */
-		else if (w->job == touch && !task.one_map && !(w->minor + w->major))
-			complain("worker %d: %llu touches without a fault", i, w->touched);
+		else if (w->job == touch && !task.one_map && !w->did.faults)
+			complain("worker %d: %llu touches without a fault", i, w->did.touched);
 		if (w->wrong)
-			complain("worker %d: %llu wrong, first page %u word %u: %#llx, state %u-%u",
-				 i, w->wrong, w->page, w->place, w->found, w->before, w->after);
+			complain("worker %d: %llu wrong, first %s", i, w->wrong, w->first_wrong);
 	}
 }
 
@@ -716,14 +632,14 @@ static void crew_run(unsigned int us)
 	int i;
 
 	for (i = 0; i < workers; i++) {
-		worker[i].touched = 0;
+		memset(&worker[i].did, 0, sizeof(worker[i].did));
 		worker[i].least = worker[i].job == touch ? WINDOW : 2;
 	}
 	crew_turn();
 	usleep(us);
 	crew_await(has_got_on, PATIENCE);
 	crew_turn();
-	crew_await(has_rested, 0);
+	crew_await(has_rested, watchdog_seconds());
 	crew_judge();
 }
 
@@ -744,32 +660,35 @@ static void crew_end(void)
 	workers = 0;
 }
 
-/* Of those that touch, in one run. */
-struct totals {
-	__u64 touched, faults, major, ns, user_us, system_us;
-	__u64 empty, changing;		/* in all runs */
-};
-
-static struct totals crew_totals(void)
+static void totals_add(struct totals *to, const struct totals *t)
 {
-	struct totals t = { 0 };
+	to->touched += t->touched;
+	to->empty += t->empty;
+	to->changing += t->changing;
+	to->faults += t->faults;
+	to->major += t->major;
+	to->ns += t->ns;
+	to->user_us += t->user_us;
+	to->system_us += t->system_us;
+}
+
+/* Adds what those did that touch. Returns thousand faults per second. */
+static double crew_totals(struct totals *to)
+{
+	double rate = 0;
 	int i;
 
 	for (i = 0; i < workers; i++) {
-		const struct worker *w = &worker[i];
+		const struct totals *did = &worker[i].did;
 
-		if (w->job != touch)
+		if (worker[i].job != touch)
 			continue;
-		t.touched += w->touched;
-		t.faults += w->minor + w->major;
-		t.major += w->major;
-		t.ns += w->ns;
-		t.user_us += w->user_us;
-		t.system_us += w->system_us;
-		t.empty += w->empty;
-		t.changing += w->changing;
+		totals_add(to, did);
+		/* In its own time: some see the end much later than others. */
+		if (did->ns)
+			rate += did->faults * 1e6 / did->ns;
 	}
-	return t;
+	return rate;
 }
 
 /* ---- the pages are right ---- */
@@ -778,37 +697,32 @@ static struct totals crew_totals(void)
 static const char *impossible(void)
 {
 	static char text[96];
+	const char *what = NULL;
 	int i;
 
-	if (!file_make(task.holes)) {
-		snprintf(text, sizeof(text), "cannot fill the file: %s", strerror(errno));
+	if (!file_make(task.holes))
+		what = "cannot fill the file";
+	/* Past the end, so that nothing is changed. */
+	else if ((task.holes || task.beside == beside_punch) && !file_punch(pages, 1))
+		what = "cannot punch holes";
+	if (what) {
+		snprintf(text, sizeof(text), "%s: %s", what, strerror(errno));
 		return text;
 	}
-	if (task.beside == beside_drop) {
-		/* A page that somebody else holds right now stays, so more than once. */
-		for (i = 0; i < 10; i++) {
-			if (i)
-				usleep(10000);
-			if (!file_drop())
-				return "cannot drop pages from the cache";
-			if (!file_resident())
-				return NULL;
-		}
-		return "pages stay in the cache";
+	if (task.beside != beside_drop)
+		return NULL;
+	/* A page that somebody else holds right now stays, so more than once. */
+	for (i = 0; i < 10; i++) {
+		if (file_drop() && !file_resident())
+			return NULL;
+		usleep(10000);
 	}
-	if (task.holes || task.beside == beside_punch) {
-		/* Past the end, so that nothing is changed. */
-		if (!file_punch(pages, 1)) {
-			snprintf(text, sizeof(text), "cannot punch holes: %s", strerror(errno));
-			return text;
-		}
-	}
-	return NULL;
+	return "pages stay in the cache";
 }
 
 static void correct(const struct place *p, const struct task *what, int n)
 {
-	struct totals t;
+	struct totals t = { 0 };
 	const char *why;
 
 	task = *what;
@@ -824,12 +738,12 @@ static void correct(const struct place *p, const struct task *what, int n)
 	}
 	crew_start(n);
 	crew_run(RUN);
-	t = crew_totals();
+	crew_totals(&t);
 	ksft_print_msg("%llu touches, %llu faults, %llu of them major\n", t.touched, t.faults,
 		       t.major);
 	if (task.beside)
 		ksft_print_msg("disturbed %llu times; touches of empty pages %llu, changing %llu\n",
-			       worker[n].touched, t.empty, t.changing);
+			       worker[n].did.touched, t.empty, t.changing);
 	if (!t.faults)
 		complain("no fault at all");
 	if (task.beside == beside_punch && !t.empty)
@@ -843,82 +757,33 @@ static void correct(const struct place *p, const struct task *what, int n)
 
 /* ---- comparison ---- */
 
-struct tries {
-	__u64 tried, seen, lost, won;
-};
-
-static int tries_get(struct tries *t)
-{
-	char buf[256];
-
-	if (file_read(SWITCHES FIX "/stats", buf, sizeof(buf)))
-		return -1;
-	return sscanf(buf, "tried %llu seen %llu lost %llu won %llu",
-		      &t->tried, &t->seen, &t->lost, &t->won) == 4 ? 0 : -1;
-}
-
-/* Ours rest, but others may be in the middle of a try; so there are several looks. */
-static struct tries tries_now(void)
-{
-	struct tries t = { 0 };
-	int i;
-
-	for (i = 0; i < 1000; i++) {
-		if (tries_get(&t)) {
-			complain("cannot read the counters");
-			counted = false;
-			return t;
-		}
-		if (t.tried == t.seen + t.lost + t.won)
-			return t;
-		usleep(1000);
-	}
-	complain("%llu tries: %llu seen, %llu lost, %llu won", t.tried, t.seen, t.lost, t.won);
-	counted = false;
-	return t;
-}
-
 struct sum {
 	double rate[ROUNDS];		/* kfaults/s */
-	double faults, ns, user_us, system_us;
+	struct totals totals;
 	struct tries tries;
 };
 
 static void slice(struct sum *s, int round, enum mode mode, int n)
 {
-	struct tries before, after;
-	struct totals t;
-	int i;
+	struct tries before, t;
 
 	set(ENABLED, mode == ON ? "1" : "0");
 	/* Ours rest. Who else was in the middle of a try finishes it the old way. */
 	usleep(5000);
-	before = tries_now();
+	counted &= tries_get(&before);
 	crew_run(n > 1 ? SLICE : SLICE_ALONE);
-	after = tries_now();
+	counted &= tries_since(&before, &t);
 	slices++;
 
-	s->rate[round] = 0;
-	for (i = 0; i < workers; i++) {
-		const struct worker *w = &worker[i];
-
-		/* In its own time: some see the end much later than others. */
-		if (w->ns)
-			s->rate[round] += (w->minor + w->major) * 1e6 / w->ns;
-	}
-	t = crew_totals();
-	s->faults += t.faults;
-	s->ns += t.ns;
-	s->user_us += t.user_us;
-	s->system_us += t.system_us;
-	s->tries.tried += after.tried - before.tried;
-	s->tries.seen += after.seen - before.seen;
-	s->tries.lost += after.lost - before.lost;
-	if (after.tried == before.tried) {
+	s->rate[round] = crew_totals(&s->totals);
+	s->tries.tried += t.tried;
+	s->tries.seen += t.seen;
+	s->tries.lost += t.lost;
+	if (!t.tried) {
 		complain("%d CPUs, %s: no lock was tried", n, mode_name[mode]);
 		counted = false;
 	}
-	seen[mode] += after.seen - before.seen;
+	seen[mode] += t.seen;
 }
 
 static void report(const char *who, const char *what, double value, const char *unit)
@@ -929,7 +794,7 @@ static void report(const char *who, const char *what, double value, const char *
 	figure(name, "%.1f", value, unit);
 }
 
-static void compare(const struct place *p, const char *kind, int n)
+static void compare(const char *kind, int n)
 {
 	static struct sum sum[MODES];
 	double median[MODES];
@@ -943,199 +808,129 @@ static void compare(const struct place *p, const char *kind, int n)
 			slice(&sum[m], i, m, n);
 	crew_end();
 	for (m = 0; m < MODES; m++) {
-		const struct sum *s = &sum[m];
+		const struct totals *t = &sum[m].totals;
+		const struct tries *tries = &sum[m].tries;
 
-		snprintf(who, sizeof(who), "fault_%s_%s_%d_%s", p->key, kind, n, mode_name[m]);
+		snprintf(who, sizeof(who), "fault_%s_%s_%d_%s", key, kind, n, mode_name[m]);
 		median[m] = figure_rates(who, sum[m].rate, ROUNDS, "kfaults/s");
-		report(who, "user", s->user_us * 1e5 / s->ns, "%");
-		report(who, "system", s->system_us * 1e5 / s->ns, "%");
-		report(who, "tried", s->tries.tried * 1000 / s->faults, "per_1000_faults");
-		report(who, "seen", s->tries.seen * 1000 / s->faults, "per_1000_faults");
-		report(who, "lost", s->tries.lost * 1000 / s->faults, "per_1000_faults");
+		report(who, "user", t->user_us * 1e5 / t->ns, "%");
+		report(who, "system", t->system_us * 1e5 / t->ns, "%");
+		report(who, "tried", tries->tried * 1e3 / t->faults, "per_1000_faults");
+		report(who, "seen", tries->seen * 1e3 / t->faults, "per_1000_faults");
+		report(who, "lost", tries->lost * 1e3 / t->faults, "per_1000_faults");
 	}
-	snprintf(who, sizeof(who), "fault_%s_%s_%d_on_over_off", p->key, kind, n);
+	snprintf(who, sizeof(who), "fault_%s_%s_%d_on_over_off", key, kind, n);
 	figure(who, "%.2f", median[ON] / median[OFF], "times");
 }
 
-/* 1, 2, 4 and 8 CPUs, and all of them. */
-static void compare_counts(const struct place *p, const char *kind, int n)
+/* 1, 2, 4 and 8 CPUs, and all of them; or those only, which is where locks are waited for. */
+static void compare_counts(const char *kind, int n, bool all_only)
 {
 	int i;
 
-	for (i = 1; i <= 8 && i < n; i *= 2)
-		compare(p, kind, i);
-	compare(p, kind, n);
+	for (i = 1; !all_only && i <= 8 && i < n; i *= 2)
+		compare(kind, i);
+	compare(kind, n);
 }
 
-static void compare_around(const struct place *p, int n)
+/*
+ * It matters to those who wait, and only a fault for a single page waits. As it is by itself, it is
+ * in the comparison before.
+ */
+static void compare_unfair(int n)
 {
-	compare_counts(p, "around", n);
-}
-
-static void compare_single(const struct place *p, int n)
-{
-	/* With less than two pages there is no looking around. */
-	set(AROUND, "1");
-	compare_counts(p, "single", n);
-	set(AROUND, setting[AROUND].before);
-}
-
-static void compare_unfairness(const struct place *p, int n)
-{
-	static const char * const value[] = { "0", "1", "5" };
-	char kind[16];
-	unsigned int i;
-
-	/* It matters to those who wait, and only a fault for a single page waits. */
-	set(AROUND, "1");
-	for (i = 0; i < ARRAY_SIZE(value); i++) {
-		set(UNFAIRNESS, value[i]);
-		snprintf(kind, sizeof(kind), "unfair%s", value[i]);
-		compare(p, kind, n);
-	}
-	set(UNFAIRNESS, setting[UNFAIRNESS].before);
-	set(AROUND, setting[AROUND].before);
+	set(UNFAIRNESS, "0");
+	compare("unfair0", n);
+	set(UNFAIRNESS, "1");
+	compare("unfair1", n);
+	set(UNFAIRNESS, unfairness);
 }
 
 static const struct comparison {
 	const char *name;
-	void (*make)(const struct place *p, int n);
-	enum setting needs[2];
+	const char *kind;
+	bool single;		/* no pages around a fault */
+	bool unfair;
 } comparison[] = {
-	{ "on and off, pages around a fault mapped", compare_around, { ENABLED, ENABLED } },
-	{ "on and off, a fault for each page", compare_single, { ENABLED, AROUND } },
-	{ "on and off, more and less unfair", compare_unfairness, { UNFAIRNESS, AROUND } },
+	{ "on and off, pages around a fault mapped", "around", false, false },
+	{ "on and off, a fault for each page", "single", true, false },
+	{ "on and off, more and less unfair", "unfair", true, true },
 };
 
-static void figures(const struct place *p, const struct comparison *c, int n)
+static void figures(const struct place *p, const struct comparison *c, int n, bool all_only)
 {
-	static const struct task as_processes;
 	const char *why = p->why[0] ? p->why : no_figures;
-	char text[96];
-	int i;
 
-	task = as_processes;
+	task = (struct task){ .name = c->name };
 	good = true;
-	for (i = 0; i < 2; i++) {
-		if (!why && !setting[c->needs[i]].before[0]) {
-			snprintf(text, sizeof(text), "no %s", setting[c->needs[i]].path);
-			why = text;
-		}
-	}
+	if (!why && c->single && !around)
+		why = "no " AROUND;
+	if (!why && c->unfair && !unfairness)
+		why = "no " UNFAIRNESS;
 	if (!why)
 		why = impossible();
 	if (why) {
 		ksft_test_result_skip("%s: %s: %s\n", p->dir, c->name, why);
 		return;
 	}
-	c->make(p, n);
+	/* One page; where pages are larger, the kernel makes it one. */
+	if (c->single)
+		set(AROUND, "4096");
+	if (c->unfair)
+		compare_unfair(n);
+	else
+		compare_counts(c->kind, n, all_only);
+	if (c->single)
+		set(AROUND, around);
 	ksft_test_result(good, "%s (%s): %s\n", p->dir, p->type, c->name);
 }
 
 /* ---- places ---- */
 
-static void place_type(struct place *p, unsigned long magic)
+static void place_open(struct place *p, const struct place *other)
 {
-	static const struct {
-		unsigned long magic;
-		const char *name;
-	} known[] = {
-		{ TMPFS_MAGIC, "tmpfs" },
-		{ EXT4_SUPER_MAGIC, "ext4" },
-		{ XFS_SUPER_MAGIC, "xfs" },
-		{ BTRFS_SUPER_MAGIC, "btrfs" },
-	};
-	unsigned int i;
-
-	snprintf(p->type, sizeof(p->type), "%#lx", magic);
-	for (i = 0; i < ARRAY_SIZE(known); i++)
-		if (magic == known[i].magic)
-			snprintf(p->type, sizeof(p->type), "%s", known[i].name);
-	p->in_memory = magic == TMPFS_MAGIC;
-}
-
-/* Leaves no name behind, whenever it is stopped. */
-static int file_without_name(const char *dir)
-{
-	char name[128];
-	int fd;
-
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	/* Some file systems cannot do that. */
-	snprintf(name, sizeof(name), "%s/page_fault.XXXXXX", dir);
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(name);
-	return fd;
-}
-
-static void place_find(struct place *p, const struct place *other)
-{
-	struct statvfs room;
-	struct statfs fs;
-	struct stat st;
-	__u64 most;
-
-	if (stat(p->dir, &st) || statfs(p->dir, &fs) || statvfs(p->dir, &room)) {
-		snprintf(p->why, sizeof(p->why), "cannot be looked at: %s", strerror(errno));
-		return;
-	}
-	place_type(p, fs.f_type);
-	snprintf(p->key, sizeof(p->key), "%s%s", p->type,
+	place_find(p, other, PAGES_LEAST);
+	/* Two may have the same type. */
+	snprintf(key, sizeof(key), "%s%s", p->type,
 		 other && !strcmp(p->type, other->type) ? "-2" : "");
-	p->dev = st.st_dev;
-	if (other && !other->why[0] && p->dev == other->dev) {
-		snprintf(p->why, sizeof(p->why), "the same file system as %s", other->dir);
+	pages = p->room < PAGES ? p->room : PAGES;
+	content = NOTHING;
+	if (p->why[0])
 		return;
-	}
-	/* Not all of it: who writes meanwhile needs some, and so does the file system itself. */
-	most = (__u64)room.f_bavail * room.f_frsize / page_size * 7 / 8;
-	pages = most < PAGES ? most : PAGES;
-	if (pages < PAGES_LEAST) {
-		snprintf(p->why, sizeof(p->why), "has room for %llu pages only", most);
-		return;
-	}
 	if (pages < PAGES)
 		ksft_print_msg("%s (%s): %u pages, there is no room for %u\n", p->dir, p->type,
 			       pages, PAGES);
-	file = file_without_name(p->dir);
-	if (file < 0)
-		snprintf(p->why, sizeof(p->why), "no file can be made: %s", strerror(errno));
-	content = NOTHING;
+	file = place_file(p);
 }
 
-static void place_test(const struct place *p, int n)
+/* In a second place, only what may be different there. */
+static void place_test(struct place *p, const struct place *other, int n)
 {
-	const struct task resident[] = {
+	static const struct task tasks[] = {
 		{ .name = "resident, processes" },
 		{ .name = "resident, threads", .threads = true },
 		{ .name = "resident, one mapping, beside MADV_DONTNEED", .threads = true,
 		  .one_map = true, .beside = beside_zap },
+		{ .name = "not resident: holes, beside their making", .beside = beside_holes,
+		  .holes = true },
+		{ .name = "not resident: dropped from the cache all the time",
+		  .beside = beside_drop, .window = WINDOW },
+		{ .name = "beside punching holes and writing again", .beside = beside_punch },
 	};
-	const struct task holes = {
-		.name = "not resident: holes, beside their making", .beside = beside_holes,
-		.holes = true,
-	};
-	const struct task dropped = {
-		.name = "not resident: dropped from the cache all the time",
-		.beside = beside_drop, .window = WINDOW,
-	};
-	const struct task punched = {
-		.name = "beside punching holes and writing again", .beside = beside_punch,
-	};
+	bool in_memory;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(resident); i++)
-		correct(p, &resident[i], n);
-	correct(p, p->in_memory ? &holes : &dropped, n);
-	correct(p, &punched, n);
+	place_open(p, other);
+	in_memory = !strcmp(p->type, "tmpfs");
+	for (i = 0; i < ARRAY_SIZE(tasks); i++)
+		/* What is in memory only cannot be dropped. */
+		if (tasks[i].beside != (in_memory ? beside_drop : beside_holes))
+			correct(p, &tasks[i], n);
 	for (i = 0; i < ARRAY_SIZE(comparison); i++)
-		figures(p, &comparison[i], n);
-	if (file >= 0)
+		if (!other || !comparison[i].unfair)
+			figures(p, &comparison[i], n, other);
+	if (!p->why[0])
 		close(file);
-	file = -1;
 }
 
 static void *share(size_t size)
@@ -1151,6 +946,7 @@ int main(void)
 {
 	static struct place place[] = { { .dir = "/tmp" }, { .dir = "/var/tmp" } };
 	static int cpu[MAX_CPUS];
+	struct tries before;
 	unsigned int i;
 	int n;
 
@@ -1165,22 +961,19 @@ int main(void)
 	/* Small kernels may lack it. */
 	if (madvise(buffer, page_size, MADV_DONTNEED) && errno == ENOSYS)
 		skip_all("no madvise() in this kernel (CONFIG_ADVISE_SYSCALLS)");
-	if (!settings_read())
-		no_figures = geteuid() ? "the switches need root" :
-			     "no switches in debugfs (CONFIG_CONTENTION_DEBUG)";
-	ksft_set_plan(ARRAY_SIZE(place) * (5 + ARRAY_SIZE(comparison)) + 3);
+	restore = settings_restore;
+	around = setting_save(AROUND);
+	unfairness = setting_save(UNFAIRNESS);
+	/* Each place has one of two tasks, and the second place one comparison less. */
+	ksft_set_plan(5 + 3 + 5 + 2 + 3);
 	ksft_print_msg("%d CPUs, files of %d pages, %d rounds\n", n, PAGES, ROUNDS);
-	if (!no_figures) {
-		restore = restore_all;
-		set(PLAIN, "0");
-		if (setting[AROUND].before[0])
-			ksft_print_msg("fault_around_bytes %s", setting[AROUND].before);
-	}
+	if (!switches_on(&before))
+		no_figures = geteuid() ? "the switches need root" : NO_SWITCHES;
+	else if (around)
+		ksft_print_msg("fault_around_bytes %s", around);
 
-	for (i = 0; i < ARRAY_SIZE(place); i++) {
-		place_find(&place[i], i ? &place[0] : NULL);
-		place_test(&place[i], n);
-	}
+	for (i = 0; i < ARRAY_SIZE(place); i++)
+		place_test(&place[i], i ? &place[0] : NULL, n);
 	if (slices) {
 		ksft_print_msg("%llu slices; locks seen held: on %llu, off %llu\n", slices,
 			       seen[ON], seen[OFF]);

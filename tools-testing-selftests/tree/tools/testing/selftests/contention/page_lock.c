@@ -7,36 +7,17 @@
  * waits (vm.page_lock_unfairness). Then the module's three broken locks, each of which must be
  * found out, and locktorture, which shares code with it.
  */
-#include "readers.h"
+#include "pages.h"
 #include "modules.h"
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
 
 #define MODULE		"page_lock_torture"
-#define FIX		"page_lock"
-#define UNFAIRNESS	"/proc/sys/vm/page_lock_unfairness"
 #define COMPACT		"/proc/sys/vm/compact_memory"
-#define KMSG		"/dev/kmsg"
 #define RUN_MS		1800
 #define LOCKTORTURE_MS	3000
 #define PAGES		4
-#define PAGES_ROOM	64	/* on the file system, so that no fault ends in SIGBUS */
+#define PAGES_LEAST	64	/* of room, so that no fault ends in SIGBUS */
 #define PAGEMAP_PFN	((1ULL << 55) - 1)
 #define MOVE_ALL	4	/* MPOL_MF_MOVE_ALL */
-
-struct place {
-	const char *dir;
-	char type[24];		/* of file system */
-	char why[128];		/* it cannot be used; else empty */
-	dev_t dev;
-};
-
-struct counts {
-	__u64 tried, seen, lost, won;
-};
 
 /* What was done to the file. One thread does the first two, main the others. */
 enum { TOUCHED, ZAPPED, PUNCHED, WRITTEN, MOVED, DEEDS };
@@ -47,12 +28,6 @@ static const char * const deed_name[DEEDS] = {
 };
 
 static __u64 deeds[DEEDS];
-
-static char unfairness_before[16], enabled_before[8], plain_before[8];
-static bool have_switches;
-
-static int kmsg = -1;
-static bool kmsg_lost;
 
 /* The run that is on, from what the module says. */
 static struct {
@@ -65,30 +40,16 @@ static struct {
 /* All good runs. */
 static __u64 sections, failed, interrupted, gone, rests, longest;
 
-static char path[64];		/* of the file; empty: there is none */
-static int file = -1;
+static char path[64];		/* of the file, for the module */
+static int file;
 static char *map;
-static size_t page_size;
 static int node[2] = { -1, -1 };
 static const char *mover;	/* what moves pages */
 static int move_errno;
 static bool stop;
-
-static bool good;		/* this run */
-
-#define complain(fmt, ...) do {				\
-	ksft_print_msg(fmt "\n", ##__VA_ARGS__);	\
-	good = false;					\
-} while (0)
+static const char *unfairness;	/* as it was; NULL: not there */
 
 /* ---- the kernel log ---- */
-
-static void kmsg_open(void)
-{
-	kmsg = open(KMSG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (kmsg < 0 || lseek(kmsg, 0, SEEK_END) < 0)
-		skip_all("cannot read " KMSG ", where the verdict is: %s", strerror(errno));
-}
 
 static void kmsg_record(char *line)
 {
@@ -115,26 +76,6 @@ static void kmsg_record(char *line)
 	}
 }
 
-static void kmsg_read(void)
-{
-	char line[8192 + 1];	/* the most that one read returns */
-	int tries;
-	ssize_t n;
-
-	/* Not for ever: without a limit messages come faster than they are read. */
-	for (tries = 0; tries < 10000; tries++) {
-		n = read(kmsg, line, sizeof(line) - 1);
-		if (n < 0 && errno == EPIPE) {
-			kmsg_lost = true;
-			continue;
-		}
-		if (n <= 0)
-			break;
-		line[n] = '\0';
-		kmsg_record(line);
-	}
-}
-
 /* A number from the newest line of figures. */
 static __u64 stat_of(const char *name)
 {
@@ -148,11 +89,6 @@ static __u64 stat_of(const char *name)
 
 /* ---- what is done to the file ---- */
 
-static inline void did(int what)
-{
-	__atomic_store_n(&deeds[what], deeds[what] + 1, __ATOMIC_RELAXED);
-}
-
 static void *toucher_main(void *arg)
 {
 	unsigned int i;
@@ -163,11 +99,11 @@ static void *toucher_main(void *arg)
 			volatile char *at = map + i * page_size;
 
 			*at = *at + 1;
-			did(TOUCHED);
+			deeds[TOUCHED]++;
 		}
 		/* The next touches fault again, and find the pages in the page cache. */
 		if (!madvise(map, PAGES * page_size, MADV_DONTNEED))
-			did(ZAPPED);
+			deeds[ZAPPED]++;
 		usleep(500);
 	}
 	return NULL;
@@ -204,7 +140,7 @@ static void move(unsigned int i)
 		if (syscall(__NR_move_pages, 0, 1UL, &at, &to, &status, MOVE_ALL) < 0)
 			move_errno = errno;
 		else if (status == to)
-			did(MOVED);
+			deeds[MOVED]++;
 		return;
 	}
 	/* All memory each time, which takes long. */
@@ -215,7 +151,7 @@ static void move(unsigned int i)
 		move_errno = errno;
 	(void)*touch;
 	if (before && frame_of(at) && frame_of(at) != before)
-		did(MOVED);
+		deeds[MOVED]++;
 }
 
 static void disturb(void)
@@ -229,35 +165,24 @@ static void disturb(void)
 		      page_size))
 		complain("cannot punch a page out of the file: %s", strerror(errno));
 	else
-		did(PUNCHED);
+		deeds[PUNCHED]++;
 	if (pwrite(file, pattern, page_size, (off_t)i * page_size) != (ssize_t)page_size)
 		complain("cannot write the page again: %s", strerror(errno));
 	else
-		did(WRITTEN);
+		deeds[WRITTEN]++;
 	move(i);
 	usleep(500);
 }
 
 /* ---- runs ---- */
 
-static bool each_had_it(void)
-{
-	return stat_of("fewest") && stat_of("failed") && stat_of("rests");
-}
+static const char * const all_of_it[] = { "fewest", "failed", "rests", NULL };
 
-static bool stall_found(void)
+static bool counted(const char * const *stat)
 {
-	return stat_of("stalls");
-}
-
-static bool violation_found(void)
-{
-	return stat_of("violations");
-}
-
-static bool loss_found(void)
-{
-	return stat_of("lost_wakeups");
+	while (*stat && stat_of(*stat))
+		stat++;
+	return !*stat;
 }
 
 static __u64 slowness_ms(unsigned int ms)
@@ -267,23 +192,23 @@ static __u64 slowness_ms(unsigned int ms)
 }
 
 /*
- * For a time, and then until enough says so or patience ends: on a slow machine little may happen.
- * Returns whether there is a verdict.
+ * For a time, and then until enough of the figures are not zero or patience ends: on a slow machine
+ * little may happen. Returns whether there is a verdict.
  */
 static bool torture(const char *name, const char *type, const char *params, unsigned int ms,
-		    void (*beside)(void), bool (*enough)(void))
+		    void (*beside)(void), const char * const *enough)
 {
 	__u64 begin, least = slowness_ms(ms) * 1000000, most = watchdog_seconds() / 8 * NSEC;
 	char all[384];
 	int err;
 
-	kmsg_read();
+	kmsg_read(kmsg_record);
 	memset(&log_of, 0, sizeof(log_of));
 	snprintf(log_of.prefix, sizeof(log_of.prefix), "%s-torture:", type);
 	snprintf(all, sizeof(all), "torture_type=%s %s", type, params);
 	if (module_load(name, "torture", all)) {
 		err = errno;
-		kmsg_read();
+		kmsg_read(kmsg_record);
 		complain("%s: %s does not load: %s", type, name,
 			 log_of.refused ? "another torture test runs" :
 			 err ? strerror(err) : "see modprobe and the kernel log");
@@ -295,12 +220,12 @@ static bool torture(const char *name, const char *type, const char *params, unsi
 			beside();
 		else
 			usleep(20 * 1000);
-		kmsg_read();
+		kmsg_read(kmsg_record);
 	} while (clock_read() - begin < least ||
-		 (enough && !enough() && clock_read() - begin < most));
+		 (enough && !counted(enough) && clock_read() - begin < most));
 	if (module_unload(name))
 		complain("%s: %s does not unload: %s", type, name, strerror(errno));
-	kmsg_read();
+	kmsg_read(kmsg_record);
 	if (!log_of.ended)
 		complain("%s: no verdict in the kernel log%s", type,
 			 kmsg_lost ? ", of which lines were lost" : "");
@@ -309,24 +234,22 @@ static bool torture(const char *name, const char *type, const char *params, unsi
 	return log_of.ended;
 }
 
-/* Returns whether all went well. */
-static bool good_run(unsigned int npages)
+static void good_run(unsigned int npages)
 {
 	pthread_t toucher;
 	char params[256];
 
-	good = true;
 	snprintf(params, sizeof(params),
 		 "path=%s npages=%u stall=%u rest=6 shuffle_interval=%u stat_interval=1",
 		 path, npages, watchdog_seconds() / 8, npages > 1);
 	__atomic_store_n(&stop, false, __ATOMIC_RELAXED);
 	if (pthread_create(&toucher, NULL, toucher_main, NULL))
 		ksft_exit_fail_msg("no thread: %s\n", strerror(errno));
-	if (torture(MODULE, "page_lock", params, RUN_MS, disturb, each_had_it) && !log_of.success)
+	if (torture(MODULE, "page_lock", params, RUN_MS, disturb, all_of_it) && !log_of.success)
 		complain("page_lock: the verdict is FAILURE");
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(toucher, NULL);
-	if (!each_had_it())
+	if (!counted(all_of_it))
 		complain("page_lock: too little happened");
 	sections += stat_of("sections");
 	failed += stat_of("failed");
@@ -335,17 +258,18 @@ static bool good_run(unsigned int npages)
 	rests += stat_of("rests");
 	if (stat_of("longest_ms") > longest)
 		longest = stat_of("longest_ms");
-	return good;
 }
 
 /* It must be found out, and by what it does wrong. */
-static void broken_run(const char *type, bool (*found)(void), const char *what)
+static void broken_run(const char *type, const char *stat, const char *what)
 {
+	const char *found[] = { stat, NULL };
+
 	good = true;
 	if (torture(MODULE, type, "stall=1 shuffle_interval=0 stat_interval=1", 0, NULL, found) &&
 	    log_of.success)
 		complain("%s: the verdict is SUCCESS", type);
-	if (!found())
+	if (!counted(found))
 		complain("%s: the fault is not in its figures", type);
 	ksft_test_result(good, "%s is found out: %s\n", type, what);
 }
@@ -368,179 +292,73 @@ static void locktorture_run(void)
 	ksft_test_result(good, "%s\n", name);
 }
 
-/* ---- settings ---- */
-
-static void file_close(void)
-{
-	if (path[0])
-		unlink(path);
-	path[0] = '\0';
-	if (file >= 0)
-		close(file);
-	file = -1;
-}
+/* ---- places ---- */
 
 static void restore_all(void)
 {
 	modules_unload();
-	if (unfairness_before[0])
-		file_write(UNFAIRNESS, unfairness_before);
-	if (enabled_before[0])
-		switch_set(FIX, "enabled", enabled_before[0] != '0');
-	if (plain_before[0])
-		switch_set(FIX, "plain", plain_before[0] != '0');
-	file_close();
-}
-
-static void must(bool done, const char *what)
-{
-	if (!done)
-		complain("%s: %s", what, strerror(errno));
-}
-
-static int counts_get(struct counts *c)
-{
-	char buf[256];
-
-	if (file_read(SWITCHES FIX "/stats", buf, sizeof(buf)))
-		return -1;
-	return sscanf(buf, "tried %llu seen %llu lost %llu won %llu", &c->tried, &c->seen,
-		      &c->lost, &c->won) == 4 ? 0 : -1;
-}
-
-/* A try in its middle is counted by half, and others go on with theirs. */
-static struct counts counts(void)
-{
-	struct counts c = { 0 };
-	int tries;
-
-	for (tries = 0; tries < 500; tries++) {
-		if (counts_get(&c)) {
-			complain("cannot read the counters");
-			break;
-		}
-		if (c.tried == c.seen + c.lost + c.won)
-			return c;
-		usleep(10 * 1000);
-	}
-	complain("counters: tried %llu, seen %llu + lost %llu + won %llu", c.tried, c.seen, c.lost,
-		 c.won);
-	return c;
-}
-
-/* ---- places ---- */
-
-static void place_type(struct place *p, unsigned long magic)
-{
-	static const struct {
-		unsigned long magic;
-		const char *name;
-	} known[] = {
-		{ TMPFS_MAGIC, "tmpfs" },
-		{ EXT4_SUPER_MAGIC, "ext4" },
-		{ XFS_SUPER_MAGIC, "xfs" },
-		{ BTRFS_SUPER_MAGIC, "btrfs" },
-	};
-	unsigned int i;
-
-	snprintf(p->type, sizeof(p->type), "%#lx", magic);
-	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (magic == known[i].magic)
-			snprintf(p->type, sizeof(p->type), "%s", known[i].name);
-}
-
-static void place_find(struct place *p, const struct place *other)
-{
-	struct statvfs room;
-	struct statfs fs;
-	struct stat st;
-
-	if (stat(p->dir, &st) || statfs(p->dir, &fs) || statvfs(p->dir, &room)) {
-		snprintf(p->why, sizeof(p->why), "cannot be looked at: %s", strerror(errno));
-		return;
-	}
-	place_type(p, fs.f_type);
-	p->dev = st.st_dev;
-	if (other && !other->why[0] && p->dev == other->dev)
-		snprintf(p->why, sizeof(p->why), "the same file system as %s", other->dir);
-	else if ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC)
-		snprintf(p->why, sizeof(p->why), "overlayfs has its pages in another file");
-	else if ((__u64)room.f_bavail * room.f_frsize < PAGES_ROOM * page_size)
-		snprintf(p->why, sizeof(p->why), "has no room");
+	settings_restore();
 }
 
 static bool file_open(struct place *p)
 {
-	snprintf(path, sizeof(path), "%s/page_lock.XXXXXX", p->dir);
-	file = mkostemp(path, O_CLOEXEC);
-	if (file < 0) {
-		path[0] = '\0';
-		snprintf(p->why, sizeof(p->why), "no file can be made: %s", strerror(errno));
+	file = place_file(p);
+	if (file < 0)
 		return false;
-	}
-	if (ftruncate(file, PAGES * page_size)) {
-		snprintf(p->why, sizeof(p->why), "no file of %d pages: %s", PAGES, strerror(errno));
-		return false;
-	}
-	if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, page_size)) {
-		snprintf(p->why, sizeof(p->why), "no page can be punched out of a file: %s",
-			 strerror(errno));
-		return false;
-	}
+	/* Not /proc/self, for it may be modprobe in which the module opens it. */
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), file);
+	if (ftruncate(file, PAGES * page_size))
+		return place_unfit(p, "the file cannot have its pages");
+	if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, page_size))
+		return place_unfit(p, "no page can be punched out of a file");
 	map = mmap(NULL, PAGES * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (map == MAP_FAILED) {
-		snprintf(p->why, sizeof(p->why), "cannot be mapped: %s", strerror(errno));
-		return false;
-	}
-	return true;
+	return map != MAP_FAILED || place_unfit(p, "cannot be mapped");
 }
 
 static void moved_result(const struct place *p)
 {
-	static const char name[] = "pages were migrated";
+	const char *why = move_errno ? strerror(move_errno) : "it did not";
+	char name[160];
 
+	snprintf(name, sizeof(name), "%s (%s): pages were migrated", p->dir, p->type);
 	if (deeds[MOVED])
-		ksft_test_result_pass("%s (%s): %s by %s\n", p->dir, p->type, name, mover);
+		ksft_test_result_pass("%s by %s\n", name, mover);
 	else if (!mover)
-		ksft_test_result_skip("%s (%s): %s: one memory node, and no compaction\n", p->dir,
-				      p->type, name);
+		ksft_test_result_skip("%s: one memory node, and no compaction\n", name);
 	else if (node[1] < 0 || move_errno == EPERM || move_errno == EACCES ||
 		 move_errno == ENOSYS)
-		ksft_test_result_skip("%s (%s): %s: not by %s%s%s\n", p->dir, p->type, name, mover,
-				      move_errno ? ": " : "",
-				      move_errno ? strerror(move_errno) : "");
+		ksft_test_result_skip("%s: not by %s: %s\n", name, mover, why);
 	else
-		ksft_test_result_fail("%s (%s): %s by %s%s%s\n", p->dir, p->type, name, mover,
-				      move_errno ? ": " : "",
-				      move_errno ? strerror(move_errno) : "");
+		ksft_test_result_fail("%s by %s: %s\n", name, mover, why);
 }
 
-/* Switched off. */
+static void tries_print(const char *what, const struct tries *t)
+{
+	ksft_print_msg("%s: tried %llu seen %llu lost %llu won %llu\n", what, t->tried, t->seen,
+		       t->lost, t->won);
+}
+
 static void off_run(void)
 {
-	struct counts before, after;
-	bool ok;
+	struct tries before, t;
 
 	good = true;
-	must(!switch_set(FIX, "enabled", false), "enabled");
+	set(ENABLED, "0");
 	/* A try that has begun is over by then. */
 	usleep(50 * 1000);
-	before = counts();
-	ok = good;
-	ok = good_run(1) && ok;
-	after = counts();
-	must(!switch_set(FIX, "enabled", true), "enabled");
-	ksft_print_msg("switched off: tried %llu seen %llu lost %llu won %llu\n",
-		       after.tried - before.tried, after.seen - before.seen,
-		       after.lost - before.lost, after.won - before.won);
-	ksft_test_result(ok && good && after.seen == before.seen && after.lost > before.lost,
+	tries_get(&before);
+	good_run(1);
+	tries_since(&before, &t);
+	set(ENABLED, "1");
+	tries_print("switched off", &t);
+	ksft_test_result(good && !t.seen && t.lost,
 			 "switched off, nobody looks, and the lock is as good\n");
 }
 
 /* The results of one place; returns whether it could be used. */
 static bool place_test(struct place *p, bool off)
 {
-	static const char * const unfairness[] = { "5", "0", "1" };
+	static const char * const value[] = { "5", "0", "1" };
 	/* Pages are migrated when all rest, and more of them where there are more. */
 	static const unsigned int npages[] = { 1, 1, PAGES };
 	unsigned int i;
@@ -551,22 +369,19 @@ static bool place_test(struct place *p, bool off)
 	if (p->why[0] || !file_open(p)) {
 		for (i = 0; i < 5; i++)
 			ksft_test_result_skip("%s: %s\n", p->dir, p->why);
-		file_close();
 		return false;
 	}
-	for (i = 0; i < 3; i++) {
-		bool ok = true;
-
-		if (unfairness_before[0] && file_write(UNFAIRNESS, unfairness[i])) {
-			ksft_print_msg("cannot write " UNFAIRNESS ": %s\n", strerror(errno));
-			ok = false;
-		}
-		ok = good_run(npages[i]) && ok;
-		ksft_test_result(ok, "%s (%s), unfairness %s: one owner, and nobody is forgotten\n",
-				 p->dir, p->type, unfairness[i]);
+	for (i = 0; i < ARRAY_SIZE(value); i++) {
+		good = true;
+		if (unfairness)
+			set(UNFAIRNESS, value[i]);
+		good_run(npages[i]);
+		ksft_test_result(good,
+				 "%s (%s), unfairness %s: one owner, and nobody is forgotten\n",
+				 p->dir, p->type, value[i]);
 	}
-	if (unfairness_before[0])
-		file_write(UNFAIRNESS, unfairness_before);
+	if (unfairness)
+		set(UNFAIRNESS, unfairness);
 	for (i = 0; i < DEEDS; i++) {
 		ksft_print_msg("%s (%s): %s %llu times\n", p->dir, p->type, deed_name[i],
 			       deeds[i]);
@@ -579,62 +394,46 @@ static bool place_test(struct place *p, bool off)
 	if (off)
 		off_run();
 	munmap(map, PAGES * page_size);
-	file_close();
+	close(file);
 	return true;
 }
 
 /* ---- */
 
-/* The first and the last node that have memory. */
-static void nodes_find(void)
+static void mover_find(void)
 {
-	char text[256], *last;
+	char text[256];
 
-	if (!file_read("/sys/devices/system/node/has_memory", text, sizeof(text))) {
-		last = text + strcspn(text, "\n");
-		*last = '\0';
-		while (last > text && strchr("0123456789", last[-1]))
-			last--;
-		node[0] = strtol(text, NULL, 10);
-		node[1] = strtol(last, NULL, 10);
-		if (node[1] == node[0])
-			node[1] = -1;
-	}
+	/* A list of those that have memory. Its first two numbers are two of them. */
+	if (!file_read("/sys/devices/system/node/has_memory", text, sizeof(text)))
+		sscanf(text, "%d%*1[-,]%d", &node[0], &node[1]);
 	if (node[1] >= 0)
 		mover = "move_pages()";
 	else if (!access(COMPACT, W_OK))
 		mover = COMPACT;
 }
 
-static void counted_result(bool ran, const struct counts *before)
+static void counted_result(const struct tries *before)
 {
-	static const char name[] = "each try has one outcome, and a lock that is held is seen";
-	struct counts after;
+	struct tries t;
 
-	if (!have_switches || !ran) {
-		ksft_test_result_skip("%s: %s\n", name,
-				      ran ? "no switches in debugfs (CONFIG_CONTENTION_DEBUG)" :
-					    "there was no place for a file");
-		return;
-	}
 	good = true;
-	after = counts();
-	ksft_print_msg("switched on and off: tried %llu seen %llu lost %llu won %llu\n",
-		       after.tried - before->tried, after.seen - before->seen,
-		       after.lost - before->lost, after.won - before->won);
-	ksft_test_result(good && after.tried > before->tried && after.seen > before->seen,
-			 "%s\n", name);
+	tries_since(before, &t);
+	tries_print("switched on and off", &t);
+	ksft_test_result(good && t.tried && t.seen,
+			 "each try has one outcome, and a lock that is held is seen\n");
 }
 
 int main(void)
 {
 	static struct place place[] = { { .dir = "/tmp" }, { .dir = "/var/tmp" } };
-	static const int places = sizeof(place) / sizeof(place[0]);
 	static int cpu[MAX_CPUS];
-	struct counts before = { 0 };
+	struct tries before;
 	char modules_disabled[8];
-	bool ran = false;
-	int n, i;
+	bool have_switches, ran = false;
+	const char *why;
+	unsigned int i;
+	int n;
 
 	start();
 	n = cpus_need(cpu);
@@ -648,30 +447,29 @@ int main(void)
 	if (!module_exists(MODULE))
 		skip_all("no module " MODULE " (CONFIG_PAGE_LOCK_TORTURE_TEST=m)");
 	page_size = sysconf(_SC_PAGESIZE);
-	kmsg_open();
-	nodes_find();
+	if (kmsg_open())
+		skip_all("cannot read " KMSG ", where the verdict is: %s", strerror(errno));
+	mover_find();
 	restore = restore_all;
-	if (file_read(UNFAIRNESS, unfairness_before, sizeof(unfairness_before)))
-		unfairness_before[0] = '\0';
-	have_switches = !file_read(SWITCHES FIX "/enabled", enabled_before,
-				   sizeof(enabled_before)) &&
-			!file_read(SWITCHES FIX "/plain", plain_before, sizeof(plain_before)) &&
-			!counts_get(&before);
-	ksft_set_plan(places * 5 + 3 + 1 + 3 + 1);
+	unfairness = setting_save(UNFAIRNESS);
+	ksft_set_plan(ARRAY_SIZE(place) * 5 + 1 + 3 + 3 + 1);
 	ksft_print_msg("%d CPUs, %s\n", n, mover ? mover : "nothing that migrates pages");
-	if (have_switches &&
-	    (switch_set(FIX, "plain", false) || switch_set(FIX, "enabled", true)))
-		ksft_exit_fail_msg("cannot write the switches: %s\n", strerror(errno));
+	have_switches = switches_on(&before);
 
-	for (i = 0; i < places; i++) {
-		place_find(&place[i], i ? &place[0] : NULL);
+	for (i = 0; i < ARRAY_SIZE(place); i++) {
+		place_find(&place[i], i ? &place[0] : NULL, PAGES_LEAST);
+		if (!strcmp(place[i].type, "overlayfs"))
+			snprintf(place[i].why, sizeof(place[i].why),
+				 "overlayfs has its pages in another file");
 		ran |= place_test(&place[i], have_switches && !ran);
 	}
-	if (!have_switches || !ran)
-		ksft_test_result_skip("switched off: %s\n",
-				      ran ? "no switches in debugfs (CONFIG_CONTENTION_DEBUG)" :
-					    "there was no place for a file");
-	counted_result(ran, &before);
+	why = ran ? NO_SWITCHES : "there was no place for a file";
+	if (!have_switches || !ran) {
+		ksft_test_result_skip("switched off: %s\n", why);
+		ksft_test_result_skip("each try has one outcome: %s\n", why);
+	} else {
+		counted_result(&before);
+	}
 	if (ran) {
 		figure("page_lock_sections", "%llu", sections, "sections");
 		figure("page_lock_trylocks_failed", "%llu", failed, "trylocks");
@@ -682,12 +480,12 @@ int main(void)
 		ksft_test_result(gone > 0, "%llu times the page had gone when its lock was got\n",
 				 gone);
 	} else {
-		ksft_test_result_skip("killable waits: there was no place for a file\n");
-		ksft_test_result_skip("pages that go: there was no place for a file\n");
+		ksft_test_result_skip("killable waits: %s\n", why);
+		ksft_test_result_skip("pages that go: %s\n", why);
 	}
-	broken_run("busted_set", stall_found, "nobody gets the lock");
-	broken_run("busted_rmw", violation_found, "two owners");
-	broken_run("busted_waiters", loss_found, "lost wake-ups");
+	broken_run("busted_set", "stalls", "nobody gets the lock");
+	broken_run("busted_rmw", "violations", "two owners");
+	broken_run("busted_waiters", "lost_wakeups", "lost wake-ups");
 	locktorture_run();
 	finish();
 	return 0;

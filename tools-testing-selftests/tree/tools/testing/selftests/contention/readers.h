@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests here have in common: the clocksource and its debug switches, and a set of
- * threads, one per CPU, that read the clock as fast as they can and check each other.
+ * What the tests here have in common: the clocksource, settings and debug switches, the kernel log,
+ * and a set of threads, one per CPU, that read the clock as fast as they can and check each other.
  */
 #ifndef CONTENTION_READERS_H
 #define CONTENTION_READERS_H
@@ -83,6 +83,31 @@ static inline const char *clocksource_need(void)
 	skip_all("clocksource is %s; this machine offers neither hpet nor acpi_pm", now);
 }
 
+/* ---- settings ---- */
+
+static struct {
+	char path[96];
+	char text[64];
+} saved[8];
+static unsigned int nr_saved;
+
+/* Returns what stands in a file, and will again after settings_restore(); NULL: unknown. */
+static inline const char *setting_save(const char *path)
+{
+	if (nr_saved == 8 || file_read(path, saved[nr_saved].text, sizeof(saved[0].text)))
+		return NULL;
+	snprintf(saved[nr_saved].path, sizeof(saved[0].path), "%s", path);
+	return saved[nr_saved++].text;
+}
+
+static inline void settings_restore(void)
+{
+	unsigned int i;
+
+	for (i = nr_saved; i--; )
+		file_write(saved[i].path, saved[i].text);
+}
+
 /* ---- debug switches, CONFIG_CONTENTION_DEBUG ---- */
 
 struct stats {
@@ -97,6 +122,16 @@ static inline int switch_set(const char *clocksource, const char *name, bool on)
 	return file_write(path, on ? "1" : "0");
 }
 
+/* Returns whether there are any. */
+static inline bool switches_save(const char *fix)
+{
+	char enabled[96], plain[96];
+
+	snprintf(enabled, sizeof(enabled), SWITCHES "%s/enabled", fix);
+	snprintf(plain, sizeof(plain), SWITCHES "%s/plain", fix);
+	return setting_save(enabled) && setting_save(plain);
+}
+
 static inline int stats_get(const char *clocksource, struct stats *s)
 {
 	char path[128], buf[256];
@@ -106,6 +141,42 @@ static inline int stats_get(const char *clocksource, struct stats *s)
 		return -1;
 	return sscanf(buf, "leader %llu shared %llu stolen %llu fresh %llu",
 		      &s->leader, &s->shared, &s->stolen, &s->fresh) == 4 ? 0 : -1;
+}
+
+/* ---- the kernel log ---- */
+
+#define KMSG		"/dev/kmsg"
+
+static int kmsg = -1;
+static bool kmsg_lost;	/* lines that were overwritten before they were read */
+
+/* Returns 0, or -1 and errno. */
+static inline int kmsg_open(void)
+{
+	kmsg = open(KMSG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (kmsg >= 0 && lseek(kmsg, 0, SEEK_END) < 0)
+		kmsg = -1;
+	return kmsg < 0 ? -1 : 0;
+}
+
+static inline void kmsg_read(void (*record)(char *line))
+{
+	char line[8192 + 1];	/* the most that one read returns */
+	int tries;
+	ssize_t n;
+
+	/* Not for ever: without a limit messages come faster than they are read. */
+	for (tries = 0; kmsg >= 0 && tries < 10000; tries++) {
+		n = read(kmsg, line, sizeof(line) - 1);
+		if (n < 0 && errno == EPIPE) {
+			kmsg_lost = true;
+			continue;
+		}
+		if (n <= 0)
+			break;
+		line[n] = '\0';
+		record(line);
+	}
 }
 
 /* ---- CPUs ---- */

@@ -30,7 +30,6 @@
 #define ROUNDS		7
 #define SLICE_ALL	(300 * 1000)	/* us */
 #define SLICE_ALONE	(200 * 1000)
-#define KMSG		"/dev/kmsg"
 #define MAX_RECORDS	4096
 #define MAX_WINDOWS	64
 
@@ -61,10 +60,8 @@ static __u64 wrong;	/* results */
 static __u64 faults;	/* by main, and by threads that have ended */
 
 static bool have_switches;
-static char enabled_before[8], plain_before[8], interval_before[32];
 
-static int kmsg = -1, kmsg_errno;
-static bool kmsg_lost;
+static int kmsg_errno;
 static struct record record[MAX_RECORDS];
 static int records;
 static __u64 messages, foreign;
@@ -117,17 +114,6 @@ static void *faulter_main(void *arg)
 
 /* ---- the kernel log ---- */
 
-static void kmsg_open(void)
-{
-	kmsg = open(KMSG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (kmsg >= 0 && lseek(kmsg, 0, SEEK_END) < 0) {
-		close(kmsg);
-		kmsg = -1;
-	}
-	if (kmsg < 0)
-		kmsg_errno = errno;
-}
-
 static void kmsg_record(char *line)
 {
 	static const char message[] = "umip: ", about[] = "umip_printk: ";
@@ -157,26 +143,6 @@ static void kmsg_record(char *line)
 		kmsg_lost = true;
 }
 
-static void kmsg_read(void)
-{
-	char line[8192 + 1];	/* the most that one read returns */
-	int tries;
-	ssize_t n;
-
-	/* Not for ever: without a limit messages come faster than they are read. */
-	for (tries = 0; kmsg >= 0 && tries < 10000; tries++) {
-		n = read(kmsg, line, sizeof(line) - 1);
-		if (n < 0 && errno == EPIPE) {
-			kmsg_lost = true;
-			continue;
-		}
-		if (n <= 0)
-			break;
-		line[n] = '\0';
-		kmsg_record(line);
-	}
-}
-
 static void kmsg_forget(void)
 {
 	records = 0;
@@ -195,11 +161,6 @@ static __u64 kmsg_told(void)
 
 /* ---- switches ---- */
 
-static int interval_set(const char *jiffies)
-{
-	return file_write(SWITCHES FIX "/interval", jiffies);
-}
-
 static int interval_seconds(unsigned int seconds)
 {
 	struct timespec tick;
@@ -210,17 +171,7 @@ static int interval_seconds(unsigned int seconds)
 		return -1;
 	snprintf(text, sizeof(text), "%llu",
 		 (seconds * NSEC + tick.tv_nsec / 2) / tick.tv_nsec);
-	return interval_set(text);
-}
-
-static void restore_all(void)
-{
-	if (interval_before[0])
-		interval_set(interval_before);
-	if (enabled_before[0])
-		switch_set(FIX, "enabled", enabled_before[0] != '0');
-	if (plain_before[0])
-		switch_set(FIX, "plain", plain_before[0] != '0');
+	return file_write(SWITCHES FIX "/interval", text);
 }
 
 static int counts_get(struct counts *c)
@@ -248,10 +199,7 @@ static bool switches_read(void)
 {
 	struct counts c;
 
-	return !file_read(SWITCHES FIX "/enabled", enabled_before, sizeof(enabled_before)) &&
-	       !file_read(SWITCHES FIX "/plain", plain_before, sizeof(plain_before)) &&
-	       !file_read(SWITCHES FIX "/interval", interval_before, sizeof(interval_before)) &&
-	       !counts_get(&c);
+	return switches_save(FIX) && setting_save(SWITCHES FIX "/interval") && !counts_get(&c);
 }
 
 static void must(bool done, const char *what)
@@ -290,13 +238,13 @@ static bool window_next(unsigned int seconds, bool forget)
 
 	do {
 		usleep(20 * 1000);
-		kmsg_read();
+		kmsg_read(kmsg_record);
 		if (forget)
 			kmsg_forget();
 		before = counts().allowed;
 		fault_once();
 		if (counts().allowed > before) {
-			kmsg_read();
+			kmsg_read(kmsg_record);
 			return true;
 		}
 	} while (clock_read() < deadline);
@@ -391,7 +339,7 @@ static double storm(const int *cpu, int n, unsigned int us)
 	do {
 		usleep(us < 100 * 1000 ? us : 100 * 1000);
 		/* A log that wraps is read before it does. */
-		kmsg_read();
+		kmsg_read(kmsg_record);
 	} while (clock_read() - begin < us * 1000ULL);
 	/* On a busy machine the time may be too short for a thread to run in it at all. */
 	if (readers_together(&all, 10))
@@ -404,7 +352,7 @@ static double storm(const int *cpu, int n, unsigned int us)
 		good = false;
 	faults += readers_total(&all);
 	readers_free(&all);
-	kmsg_read();
+	kmsg_read(kmsg_record);
 	return rate;
 }
 
@@ -578,7 +526,7 @@ static void quiet(void)
 	}
 	for (i = 0; i < LIMIT; i++)
 		fault_once();
-	kmsg_read();
+	kmsg_read(kmsg_record);
 }
 
 /* ---- */
@@ -638,12 +586,13 @@ int main(void)
 	umip_need();
 	/* What others print about themselves must not count as ours. */
 	prctl(PR_SET_NAME, COMM);
-	restore = restore_all;
+	restore = settings_restore;
 	have_switches = switches_read();
 	why = geteuid() ? "the switches need root" :
 			  "no switches in debugfs (CONFIG_CONTENTION_DEBUG)";
 	begun = clock_read();
-	kmsg_open();
+	if (kmsg_open())
+		kmsg_errno = errno;
 	if (have_switches) {
 		/* Before the first fault, which may open a window. */
 		must(!interval_seconds(WINDOW), "interval");
