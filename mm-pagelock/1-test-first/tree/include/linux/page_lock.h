@@ -20,8 +20,10 @@
  * don't call folio_test_locked() without a reference in next_uptodate_folio()", November 2024.)
  * Here the caller passes the word in which it is about to set the bit.
  *
- * The line is not fetched twice, first shared and then exclusive: whoever tries the lock has just
- * taken or checked a reference, and the count that this changes is in the same line.
+ * The test fetches no line that would not be fetched anyway: whoever tries the lock has just read the
+ * page, for its head and for the count in which a reference is taken, and that is the same line. A
+ * try that comes to a line which others have only read, and has not touched it before, would pay for
+ * a second transfer; the callers of trylock_page() and folio_trylock() are not of that kind.
  *
  * Order. A test_and_set_bit_lock() that fails orders nothing (Documentation/atomic_bitops.txt), so
  * page_lock_try() takes nothing away. A test_and_set_bit() that fails is a full barrier, which
