@@ -3,16 +3,17 @@
  * Torture test of the page lock (folio lock), in the manner of kernel/locking/locktorture.c.
  *
  * Threads on all CPUs look up the same pages of a file's page cache, lock them in every way there
- * is, and check inside that they are alone, while user space truncates, writes, faults and migrates
- * the same pages. What is proven, by these threads' own eyes:
+ * is, and check inside that they are alone, while user space writes, faults, punches out and
+ * migrates the same pages. What is proven, by these threads' own eyes:
  *
  *  - There is one owner at a time per offset of the file, also while the page there is replaced:
  *    whoever replaces it holds the lock of the old page and, for migration, of the new one.
  *  - An owner sees what the one before him wrote (acquire and release): no update is lost.
  *  - A page does not leave the file while somebody holds its lock.
  *  - Nobody waits for ever. From time to time all threads rest. A waiter whose wake-up was lost
- *    does not arrive there, and nobody else is left who would wake him by chance. torture_stutter()
- *    does not serve for that: it goes on after a while, whoever is missing.
+ *    does not arrive there, and none of these threads is left that would wake him by chance; nor is
+ *    anybody else, without a file. torture_stutter() does not serve for that: it goes on after a
+ *    while, whoever is missing.
  *
  * For each there is a lock that has it broken, chosen by torture_type=:
  *
@@ -92,6 +93,7 @@ torture_param(int, npages, 1, "Number of pages, the first of the file");
 torture_param(int, stall, 10, "Seconds in which each thread must get the lock again");
 torture_param(int, run, 10, "Jiffies to run between rests");
 torture_param(int, rest, 3, "Jiffies for which all rest, 0=never");
+torture_param(bool, interrupt, true, "Interrupt killable waits");
 torture_param(int, onoff_holdoff, 0, "Time after boot before CPU hotplugs (s)");
 torture_param(int, onoff_interval, 0, "Time between CPU hotplugs (s), 0=disable");
 torture_param(int, shuffle_interval, 3,
@@ -425,8 +427,8 @@ static int page_lock_torture_locker(void *arg)
 }
 
 /*
- * If the page is not locked, the thread that has been asleep for it so long was forgotten, and
- * without help neither would it go on nor could this module be unloaded. So unlock once more, as
+ * If the page is not locked, the thread that has been asleep for it so long was forgotten (or is just
+ * woken, much too late, which is a stall and a failure as well), and without help neither would it go on nor could this module be unloaded. So unlock once more, as
  * with a waiter. The queue is first come, first served, so this is to be done for each in it.
  */
 static void locker_rescue(struct locker *l)
@@ -552,7 +554,9 @@ static int page_lock_torture_monitor(void *arg)
 		schedule_timeout_interruptible(1);
 		for (i = 0; i < nr_lockers; i++)
 			locker_check(&lockers[i]);
-		locker_interrupt(&lockers[(torture_random(&rand) >> 4) % nr_lockers]);
+		/* Not when they are to rest: that would help a waiter who was forgotten. */
+		if (interrupt && !READ_ONCE(resting))
+			locker_interrupt(&lockers[(torture_random(&rand) >> 4) % nr_lockers]);
 		if (rest > 0)
 			rest_step();
 		if (stat_interval > 0 && time_after_eq(jiffies, next_stats)) {
@@ -596,9 +600,9 @@ static bool good(void)
 
 static void params_print(const char *tag)
 {
-	pr_alert("%s" TORTURE_FLAG "--- %s: path=%s nthreads=%d npages=%d stall=%d run=%d rest=%d onoff_holdoff=%d onoff_interval=%d shuffle_interval=%d stat_interval=%d verbose=%d\n",
+	pr_alert("%s" TORTURE_FLAG "--- %s: path=%s nthreads=%d npages=%d stall=%d run=%d rest=%d interrupt=%d onoff_holdoff=%d onoff_interval=%d shuffle_interval=%d stat_interval=%d verbose=%d\n",
 		 torture_type, tag, file ? path : "-", nr_lockers, npages, stall, run, rest,
-		 onoff_holdoff, onoff_interval, shuffle_interval, stat_interval, verbose);
+		 interrupt, onoff_holdoff, onoff_interval, shuffle_interval, stat_interval, verbose);
 }
 
 static void guarded_free(void)
@@ -727,7 +731,7 @@ static int __init page_lock_torture_init(void)
 	nr_lockers = nthreads < 0 ? num_online_cpus() : nthreads;
 	err = ops_find();
 	if (!err && (nr_lockers < 1 || npages < 1 || stall < 1 || run < 1 || rest < 0)) {
-		pr_alert("page-lock-torture: nthreads, npages, stall and run are 1 at least\n");
+		pr_alert("page-lock-torture: nthreads, npages, stall and run are 1 at least, rest is 0\n");
 		err = -EINVAL;
 	}
 	if (!err && ops->broken && path && *path) {

@@ -12,23 +12,25 @@
  * ("x86: avoid atomic operation in test_and_set_bit_lock if possible", March 2011), who had it in
  * the bit operation; as the maintainers asked, it is at the page lock alone here.
  * asm-generic/bitops/lock.h has had the test in test_and_set_bit_lock() since, so that on arm64, for
- * one, nothing changes in page_lock_try().
+ * one, nothing is gained by page_lock_try().
  *
- * The flags word and not PageLocked() or folio_test_locked(): those look up the head page or assert
- * that there is no other, which may be false for a moment for a page to which the caller holds no
- * reference. (That bit the map-around loop of mm/filemap.c, see David Hildenbrand's fix "mm/filemap:
- * don't call folio_test_locked() without a reference in next_uptodate_folio()", November 2024.)
- * Here the caller passes the word in which it is about to set the bit.
+ * The flags word and not PageLocked() or folio_test_locked(): the caller has looked up the head page
+ * for the bit that it is about to set. To look again, or to assert that nothing changed, is wrong
+ * where the page is not held. (That bit the map-around loop of mm/filemap.c, see David Hildenbrand's
+ * fix "mm/filemap: don't call folio_test_locked() without a reference in next_uptodate_folio()",
+ * November 2024.)
  *
- * The test fetches no line that would not be fetched anyway: whoever tries the lock has just read the
- * page, for its head and for the count in which a reference is taken, and that is the same line. A
- * try that comes to a line which others have only read, and has not touched it before, would pay for
- * a second transfer; the callers of trylock_page() and folio_trylock() are not of that kind.
+ * The test hardly ever fetches a line that would not be fetched anyway: who tries the lock has just
+ * read the page, for its head and most often for its count as well, and that is the same line. A try
+ * that comes to a line which others have only read, and has not touched it before, would pay for a
+ * second transfer. (A waiter has even just written to it. What its test saves is one locked
+ * instruction.)
  *
- * Order. A test_and_set_bit_lock() that fails orders nothing (Documentation/atomic_bitops.txt), so
- * page_lock_try() takes nothing away. A test_and_set_bit() that fails is a full barrier, which
- * page_lock_try_waiter() is not where it saw the lock held; but the waiter only puts itself in the
- * queue, under the queue's lock, before set_current_state() is a full barrier again.
+ * Order. A test_and_set_bit_lock() that fails orders nothing: it is an acquire if it returns 0, and
+ * asm-generic/bitops/lock.h returns early. So page_lock_try() takes nothing away. A
+ * test_and_set_bit() that fails is a full barrier, which page_lock_try_waiter() is not where it saw
+ * the lock held; but the waiter only puts itself in the queue, under the queue's lock, before
+ * set_current_state() is a full barrier again.
  * The test may read "locked" where an unlock is on its way, as if the try had come a moment earlier.
  * What must not be is that a waiter goes to sleep by such a value and nobody wakes it. It cannot:
  *
@@ -106,9 +108,9 @@ static __always_inline bool page_lock_seen(unsigned int nr, const unsigned long 
 
 /**
  * page_lock_try() - try the lock of a page
- * @flags: the flags word of a head page to which the caller holds a reference
+ * @flags: the flags word of a head page that cannot be freed meanwhile
  *
- * Context: any, also NMI and with interrupts off; does not sleep.
+ * Context: any; does not sleep.
  * Return: whether the lock was taken. If so, this is an acquire, which pairs with the release in
  * unlock_page() or folio_unlock(); if not, nothing is ordered.
  */
@@ -125,7 +127,8 @@ static __always_inline bool page_lock_try(unsigned long *flags)
  * @flags: the flags word of a head page to which the caller holds a reference
  *
  * Context: under the lock of the page's wait queue, after PG_waiters was set atomically in the same
- * word and before anything but being put into the queue: see the top of this file.
+ * word. Who does not get the lock is in the queue before the queue's lock is dropped: see the top of
+ * this file.
  * Return: whether the lock was taken. If so, this is a full barrier; if not, nothing is ordered.
  */
 static __always_inline bool page_lock_try_waiter(unsigned int nr, unsigned long *flags)

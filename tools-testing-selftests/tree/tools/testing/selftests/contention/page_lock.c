@@ -48,6 +48,7 @@ static const char *mover;	/* what moves pages */
 static int move_errno;
 static bool stop;
 static const char *unfairness;	/* as it was; NULL: not there */
+static const char * const value[] = { "5", "0", "1" };	/* that it is set to */
 
 /* ---- the kernel log ---- */
 
@@ -260,6 +261,31 @@ static void good_run(unsigned int npages)
 		longest = stat_of("longest_ms");
 }
 
+/*
+ * A page of the module's own: no write, fault or punch comes along and wakes a waiter that the lock
+ * forgot. Nobody is interrupted, for that alone can cost another his wake-up in most kernels: one
+ * that is interrupted just when it is woken does not pass it on. (6.12 sees to that.)
+ */
+static void alone_run(const char *value)
+{
+	char params[96];
+
+	snprintf(params, sizeof(params), "stall=%u interrupt=0 shuffle_interval=0 stat_interval=1",
+		 watchdog_seconds() / 8);
+	good = true;
+	if (unfairness)
+		set(UNFAIRNESS, value);
+	if (torture(MODULE, "page_lock", params, RUN_MS, NULL, all_of_it) &&
+	    !log_of.success)
+		complain("page_lock: the verdict is FAILURE");
+	if (!counted(all_of_it))
+		complain("page_lock: too little happened");
+	if (unfairness)
+		set(UNFAIRNESS, unfairness);
+	ksft_test_result(good, "left alone, unfairness %s: one owner, and nobody is forgotten\n",
+			 value);
+}
+
 /* It must be found out, and by what it does wrong. */
 static void broken_run(const char *type, const char *stat, const char *what)
 {
@@ -358,9 +384,8 @@ static void off_run(void)
 /* The results of one place; returns whether it could be used. */
 static bool place_test(struct place *p, bool off)
 {
-	static const char * const value[] = { "5", "0", "1" };
 	/* Pages are migrated when all rest, and more of them where there are more. */
-	static const unsigned int npages[] = { 1, 1, PAGES };
+	static const unsigned int npages[ARRAY_SIZE(value)] = { 1, 1, PAGES };
 	unsigned int i;
 	bool all = true;
 
@@ -452,7 +477,7 @@ int main(void)
 	mover_find();
 	restore = restore_all;
 	unfairness = setting_save(UNFAIRNESS);
-	ksft_set_plan(ARRAY_SIZE(place) * 5 + 1 + 3 + 3 + 1);
+	ksft_set_plan(ARRAY_SIZE(place) * 5 + 1 + 3 + ARRAY_SIZE(value) + 3 + 1);
 	ksft_print_msg("%d CPUs, %s\n", n, mover ? mover : "nothing that migrates pages");
 	have_switches = switches_on(&before);
 
@@ -483,6 +508,8 @@ int main(void)
 		ksft_test_result_skip("killable waits: %s\n", why);
 		ksft_test_result_skip("pages that go: %s\n", why);
 	}
+	for (i = 0; i < ARRAY_SIZE(value); i++)
+		alone_run(value[i]);
 	broken_run("busted_set", "stalls", "nobody gets the lock");
 	broken_run("busted_rmw", "violations", "two owners");
 	broken_run("busted_waiters", "lost_wakeups", "lost wake-ups");
