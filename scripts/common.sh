@@ -51,10 +51,10 @@ need_space() {
 		die "$free MiB free in $1, $2 MiB needed; free some or set XDG_CACHE_HOME to another disk"
 }
 
-# need_cache: kernels can be built in the cache. kbuild and make take no path with a blank or a colon.
+# need_cache: kernels can be built in the cache. kbuild, make and QEMU do not take any path.
 need_cache() {
 	case $CACHE in
-	*[[:space:]:]*) die "$CACHE has a blank or a colon, which kbuild does not take; set XDG_CACHE_HOME" ;;
+	*[[:space:]:,\']*) die "$CACHE has a blank, colon, comma or quote, which kbuild or QEMU does not take; set XDG_CACHE_HOME" ;;
 	esac
 	mkdir -p "$CACHE/work" "$CACHE/build" "$CACHE/cross" 2>/dev/null && [ -w "$CACHE/work" ] &&
 		[ -w "$CACHE/build" ] && [ -w "$CACHE/cross" ] ||

@@ -557,11 +557,11 @@ static bool has_got_on(const struct worker *w)
 /* Until all have come to it; crew_judge() says who has not in time. */
 static void crew_await(bool (*come)(const struct worker *), unsigned int seconds)
 {
-	unsigned int ms = 0;
+	__u64 end = clock_read() + seconds * (__u64)NSEC;
 	int i;
 
 	for (i = 0; i < workers; i++)
-		while (!come(&worker[i]) && !worker_gone(&worker[i]) && ms++ < seconds * 1000)
+		while (!come(&worker[i]) && !worker_gone(&worker[i]) && clock_read() < end)
 			usleep(1000);
 }
 
@@ -722,6 +722,7 @@ static const char *impossible(void)
 
 static void correct(const struct place *p, const struct task *what, int n)
 {
+	__u64 begin = clock_read();
 	struct totals t = { 0 };
 	const char *why;
 
@@ -739,8 +740,9 @@ static void correct(const struct place *p, const struct task *what, int n)
 	crew_start(n);
 	crew_run(RUN);
 	crew_totals(&t);
-	ksft_print_msg("%llu touches, %llu faults, %llu of them major\n", t.touched, t.faults,
-		       t.major);
+	/* If the next case does not end, these tell slow from stuck. */
+	ksft_print_msg("%llu touches, %llu faults, %llu of them major; %llu ms\n", t.touched,
+		       t.faults, t.major, (clock_read() - begin) / 1000000);
 	if (task.beside)
 		ksft_print_msg("disturbed %llu times; touches of empty pages %llu, changing %llu\n",
 			       worker[n].did.touched, t.empty, t.changing);

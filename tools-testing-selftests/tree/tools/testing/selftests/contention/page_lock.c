@@ -242,7 +242,8 @@ static void good_run(unsigned int npages)
 
 	snprintf(params, sizeof(params),
 		 "path=%s npages=%u stall=%u rest=6 shuffle_interval=%u stat_interval=1",
-		 path, npages, watchdog_seconds() / 8, npages > 1);
+		 /* A file system may wait some seconds for its journal, with a page locked. */
+		 path, npages, watchdog_seconds() / 4, npages > 1);
 	__atomic_store_n(&stop, false, __ATOMIC_RELAXED);
 	if (pthread_create(&toucher, NULL, toucher_main, NULL))
 		ksft_exit_fail_msg("no thread: %s\n", strerror(errno));
