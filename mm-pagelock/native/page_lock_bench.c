@@ -376,10 +376,12 @@ static void contended_slice(unsigned int h, int who, int f)
 
 static void uncontended_turn(int state, enum before before, int f)
 {
-	double start;
+	double start, took;
+	long preempted;
 	int i, got;
 
 	for (i = 0; i < COPIES; i++) {
+		preempted = -preemptions();
 		/* In any state, so that code and addresses are warm. */
 		form[f].pairs(pool, order, PAGES, before, i);
 		if (state != WARM) {
@@ -388,9 +390,15 @@ static void uncontended_turn(int state, enum before before, int f)
 		}
 		start = now();
 		got = form[f].pairs(pool, order, PAGES, before, i);
-		add(&uncontended[state][before][f][i], (now() - start) * 1e9 / PAGES);
+		took = now() - start;
+		preempted += preemptions();
 		if (got != PAGES)
 			broken("%s: got %d of %d free locks", form[f].name, got, PAGES);
+		slices++;
+		if (preempted)
+			disturbed++;
+		else
+			add(&uncontended[state][before][f][i], took * 1e9 / PAGES);
 	}
 }
 
@@ -417,14 +425,20 @@ static void one_round(int round)
 /* On a busy machine a row may need more than its share of rounds. */
 static bool complete(void)
 {
+	int who, f, state, b, i;
 	unsigned int h;
-	int who, f;
 
-	for (h = 0; h < HOLDS; h++)
-		for (who = 0; who < OTHERS; who++)
-			for (f = 0; f < FORMS; f++)
+	for (f = 0; f < FORMS; f++) {
+		for (h = 0; h < HOLDS; h++)
+			for (who = 0; who < OTHERS; who++)
 				if (!contended[h][who][f].sections.n)
 					return false;
+		for (state = 0; state < states(); state++)
+			for (b = 0; b < BEFORES; b++)
+				for (i = 0; i < COPIES; i++)
+					if (!uncontended[state][b][f][i].n)
+						return false;
+	}
 	return true;
 }
 
