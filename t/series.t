@@ -8,10 +8,11 @@
 # What checkpatch may say, with the reason. Everything else is an error.
 #   FILE_PATH_CHANGES	MAINTAINERS is the kernel's own; whoever merges a fix adds its entry
 #   EXECUTE_PERMISSIONS	it goes by the suffix .sh; ours are programs by their #! line
+#   ENOSYS		user space asks whether the kernel has the system call, which is what it means
 #   MACRO_ARG_UNUSED	what stands in for a switched-off option ignores its arguments
 #   UNNECESSARY_KERN_LEVEL	there is no pr_*_deferred(), and the line is to be that of ___ratelimit()
 #   UNDOCUMENTED_SETUP	an apostrophe in the context hides the lines from it; we look ourselves
-excused=FILE_PATH_CHANGES,EXECUTE_PERMISSIONS,MACRO_ARG_UNUSED,UNNECESSARY_KERN_LEVEL,UNDOCUMENTED_SETUP
+excused=FILE_PATH_CHANGES,EXECUTE_PERMISSIONS,ENOSYS,MACRO_ARG_UNUSED,UNNECESSARY_KERN_LEVEL,UNDOCUMENTED_SETUP
 
 bases=$(base_list)
 cd "$TOP" || exit 2
@@ -91,7 +92,9 @@ am() (
 	# shellcheck disable=SC2086 # a list of paths
 	git sparse-checkout set --no-cone $touched
 	git checkout -q base
-	git am -q --no-3way "$TOP/patches/$1"/000[1-9]*.patch
+	# As the README has it.
+	# shellcheck disable=SC2046 # a list of paths
+	(cd "$TOP/patches/$1" && cat $(cat series)) | git am -q --no-3way
 )
 
 same_commits() (

@@ -405,7 +405,7 @@ static int page_lock_torture_locker(void *arg)
 	struct locker *me = arg;
 	DEFINE_TORTURE_RANDOM(rand);
 
-	VERBOSE_TOROUT_STRING("page_lock_torture_locker task started");
+	VERBOSE_TOROUT_STRING("locker task started");
 	me->task = current;
 	/* Fails if the CPU has gone; then it runs wherever it may. */
 	if (!shuffle_interval)
@@ -427,9 +427,10 @@ static int page_lock_torture_locker(void *arg)
 }
 
 /*
- * If the page is not locked, the thread that has been asleep for it so long was forgotten (or is just
- * woken, much too late, which is a stall and a failure as well), and without help neither would it go on nor could this module be unloaded. So unlock once more, as
- * with a waiter. The queue is first come, first served, so this is to be done for each in it.
+ * If the page is not locked, the thread that has been asleep for it so long was forgotten (or is
+ * just woken, much too late, which is a stall and a failure as well). Without help neither would it
+ * go on nor could this module be unloaded, so unlock once more, as with a waiter. The queue is
+ * first come, first served, so this is to be done for each in it.
  */
 static void locker_rescue(struct locker *l)
 {
@@ -528,18 +529,25 @@ static unsigned long events_sum(enum event event)
 /* One line of words that a script can pick. */
 static void stats_print(void)
 {
+	static const char * const name[NR_EVENTS] = {
+		[WON] = "won", [FAILED] = "failed", [LOCKED] = "lock", [KILLABLE] = "killable",
+		[INTERRUPTED] = "interrupted", [ABSENT] = "absent", [GONE] = "gone",
+		[SECTIONS] = "sections", [VIOLATIONS] = "violations",
+	};
 	unsigned long longest = 0, fewest = ULONG_MAX;
-	int i;
+	char line[320];
+	int i, n = 0;
 
 	for (i = 0; i < nr_lockers; i++) {
 		longest = max(longest, READ_ONCE(lockers[i].longest));
 		fewest = min(fewest, READ_ONCE(lockers[i].events[SECTIONS]));
 	}
-	pr_alert("%s" TORTURE_FLAG " stats: sections=%lu fewest=%lu won=%lu failed=%lu lock=%lu killable=%lu interrupted=%lu absent=%lu gone=%lu rests=%lu longest_ms=%u stalls=%lu lost_wakeups=%lu violations=%lu\n",
-		 torture_type, events_sum(SECTIONS), fewest, events_sum(WON), events_sum(FAILED),
-		 events_sum(LOCKED), events_sum(KILLABLE), events_sum(INTERRUPTED),
-		 events_sum(ABSENT), events_sum(GONE), rests, jiffies_to_msecs(longest), stalls,
-		 lost_wakeups, events_sum(VIOLATIONS));
+	for (i = 0; i < NR_EVENTS; i++)
+		n += scnprintf(line + n, sizeof(line) - n, " %s=%lu", name[i], events_sum(i));
+	scnprintf(line + n, sizeof(line) - n, " fewest=%lu rests=%lu longest_ms=%u", fewest, rests,
+		  jiffies_to_msecs(longest));
+	pr_alert("%s" TORTURE_FLAG " stats:%s stalls=%lu lost_wakeups=%lu\n", torture_type, line,
+		 stalls, lost_wakeups);
 }
 
 /* Goes on until it is stopped itself, after all others: they may need it to get out. */
@@ -549,7 +557,7 @@ static int page_lock_torture_monitor(void *arg)
 	DEFINE_TORTURE_RANDOM(rand);
 	int i;
 
-	VERBOSE_TOROUT_STRING("page_lock_torture_monitor task started");
+	VERBOSE_TOROUT_STRING("monitor task started");
 	while (!kthread_should_stop()) {
 		schedule_timeout_interruptible(1);
 		for (i = 0; i < nr_lockers; i++)
@@ -600,9 +608,10 @@ static bool good(void)
 
 static void params_print(const char *tag)
 {
-	pr_alert("%s" TORTURE_FLAG "--- %s: path=%s nthreads=%d npages=%d stall=%d run=%d rest=%d interrupt=%d onoff_holdoff=%d onoff_interval=%d shuffle_interval=%d stat_interval=%d verbose=%d\n",
-		 torture_type, tag, file ? path : "-", nr_lockers, npages, stall, run, rest,
-		 interrupt, onoff_holdoff, onoff_interval, shuffle_interval, stat_interval, verbose);
+	pr_alert("%s" TORTURE_FLAG "--- %s: path=%s nthreads=%d npages=%d stall=%d run=%d\n",
+		 torture_type, tag, file ? path : "-", nr_lockers, npages, stall, run);
+	pr_alert("%s" TORTURE_FLAG " rest=%d interrupt=%d onoff=%d/%d shuffle_interval=%d\n",
+		 torture_type, rest, interrupt, onoff_holdoff, onoff_interval, shuffle_interval);
 }
 
 static void guarded_free(void)

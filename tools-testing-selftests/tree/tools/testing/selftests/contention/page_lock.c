@@ -97,9 +97,9 @@ static void *toucher_main(void *arg)
 	(void)arg;
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
 		for (i = 0; i < PAGES; i++) {
-			volatile char *at = map + i * page_size;
+			char *at = map + i * page_size;
 
-			*at = *at + 1;
+			__atomic_fetch_add(at, 1, __ATOMIC_RELAXED);
 			deeds[TOUCHED]++;
 		}
 		/* The next touches fault again, and find the pages in the page cache. */
@@ -127,13 +127,13 @@ static __u64 frame_of(const char *at)
 static void move(unsigned int i)
 {
 	static unsigned int calls;
-	volatile char *touch = map + i * page_size;
+	char *touch = map + i * page_size;
 	void *at = map + i * page_size;
 	int status = -1, to;
 	__u64 before;
 
 	/* It has to be mapped, and the toucher may unmap it; then this one did not move. */
-	(void)*touch;
+	__atomic_load_n(touch, __ATOMIC_RELAXED);
 	if (node[1] >= 0) {
 		if (syscall(__NR_move_pages, 0, 1UL, &at, NULL, &status, 0) || status < 0)
 			return;
@@ -150,7 +150,7 @@ static void move(unsigned int i)
 	before = frame_of(at);
 	if (file_write(COMPACT, "1"))
 		move_errno = errno;
-	(void)*touch;
+	__atomic_load_n(touch, __ATOMIC_RELAXED);
 	if (before && frame_of(at) && frame_of(at) != before)
 		deeds[MOVED]++;
 }
@@ -196,8 +196,8 @@ static __u64 slowness_ms(unsigned int ms)
  * For a time, and then until enough of the figures are not zero or patience ends: on a slow machine
  * little may happen. Returns whether there is a verdict.
  */
-static bool torture(const char *name, const char *type, const char *params, unsigned int ms,
-		    void (*beside)(void), const char * const *enough)
+static bool module_run(const char *name, const char *type, const char *params, unsigned int ms,
+		       void (*beside)(void), const char * const *enough)
 {
 	__u64 begin, least = slowness_ms(ms) * 1000000, most = watchdog_seconds() / 8 * NSEC;
 	char all[384];
@@ -247,7 +247,7 @@ static void good_run(unsigned int npages)
 	__atomic_store_n(&stop, false, __ATOMIC_RELAXED);
 	if (pthread_create(&toucher, NULL, toucher_main, NULL))
 		ksft_exit_fail_msg("no thread: %s\n", strerror(errno));
-	if (torture(MODULE, "page_lock", params, RUN_MS, disturb, all_of_it) && !log_of.success)
+	if (module_run(MODULE, "page_lock", params, RUN_MS, disturb, all_of_it) && !log_of.success)
 		complain("page_lock: the verdict is FAILURE");
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(toucher, NULL);
@@ -276,7 +276,7 @@ static void alone_run(const char *value)
 	good = true;
 	if (unfairness)
 		set(UNFAIRNESS, value);
-	if (torture(MODULE, "page_lock", params, RUN_MS, NULL, all_of_it) &&
+	if (module_run(MODULE, "page_lock", params, RUN_MS, NULL, all_of_it) &&
 	    !log_of.success)
 		complain("page_lock: the verdict is FAILURE");
 	if (!counted(all_of_it))
@@ -290,11 +290,11 @@ static void alone_run(const char *value)
 /* It must be found out, and by what it does wrong. */
 static void broken_run(const char *type, const char *stat, const char *what)
 {
-	const char *found[] = { stat, NULL };
+	static const char params[] = "stall=1 shuffle_interval=0 stat_interval=1";
+	const char * const found[] = { stat, NULL };
 
 	good = true;
-	if (torture(MODULE, type, "stall=1 shuffle_interval=0 stat_interval=1", 0, NULL, found) &&
-	    log_of.success)
+	if (module_run(MODULE, type, params, 0, NULL, found) && log_of.success)
 		complain("%s: the verdict is SUCCESS", type);
 	if (!counted(found))
 		complain("%s: the fault is not in its figures", type);
@@ -311,8 +311,8 @@ static void locktorture_run(void)
 		return;
 	}
 	good = true;
-	if (torture("locktorture", "mutex_lock", "stat_interval=0 verbose=0", LOCKTORTURE_MS, NULL,
-		    NULL) && !log_of.success)
+	if (module_run("locktorture", "mutex_lock", "stat_interval=0", LOCKTORTURE_MS, NULL, NULL) &&
+	    !log_of.success)
 		complain("locktorture: the verdict is not SUCCESS");
 	if (!log_of.total)
 		complain("locktorture: no lock was taken");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs the kernel's own tests of memory management in the guest and reports each by its exit status,
- * which is the one thing that they have had in common on all kernels. A test that passed nothing and
- * skipped something is a skip, though. What they print goes along as comments. MM=1 puts it and them into the guest; mm.list says which, with their arguments.
+ * Runs the kernel's own tests of memory management in the guest and reports each by its exit
+ * status, which is the one thing that they have had in common on all kernels. A test that passed
+ * nothing and skipped something is a skip, though. What they print goes along as comments. MM=1
+ * puts it and them into the guest; mm.list says which, with their arguments.
  */
 #include <stdio.h>
 #include <stdlib.h>
