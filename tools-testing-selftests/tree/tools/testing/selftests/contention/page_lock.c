@@ -311,8 +311,8 @@ static void locktorture_run(void)
 		return;
 	}
 	good = true;
-	if (module_run("locktorture", "mutex_lock", "stat_interval=0", LOCKTORTURE_MS, NULL, NULL) &&
-	    !log_of.success)
+	if (module_run("locktorture", "mutex_lock", "stat_interval=0", LOCKTORTURE_MS, NULL,
+		       NULL) && !log_of.success)
 		complain("locktorture: the verdict is not SUCCESS");
 	if (!log_of.total)
 		complain("locktorture: no lock was taken");
