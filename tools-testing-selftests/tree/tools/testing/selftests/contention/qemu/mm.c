@@ -16,13 +16,13 @@
 
 static int run(const char *command)
 {
-	char line[400], shell_free[256], *argv[16], *save;
+	char line[400], words[256], *argv[16], *save;
 	int fd[2], argc = 0, status, skips = 0, passes = 0;
 	FILE *out;
 	pid_t pid;
 
-	strcpy(shell_free, command);
-	argv[0] = strtok_r(shell_free, " ", &save);
+	snprintf(words, sizeof(words), "%s", command);
+	argv[0] = strtok_r(words, " ", &save);
 	while (argv[argc] && argc < 15)
 		argv[++argc] = strtok_r(NULL, " ", &save);
 	argv[argc] = NULL;
