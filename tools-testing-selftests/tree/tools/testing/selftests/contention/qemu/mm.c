@@ -16,12 +16,13 @@
 
 static int run(const char *command)
 {
-	char line[400], words[256], *argv[16], *save;
+	char line[400], *words = strdup(command), *argv[16], *save;
 	int fd[2], argc = 0, status, skips = 0, passes = 0;
 	FILE *out;
 	pid_t pid;
 
-	snprintf(words, sizeof(words), "%s", command);
+	if (!words)
+		return -1;
 	argv[0] = strtok_r(words, " ", &save);
 	while (argv[argc] && argc < 15)
 		argv[++argc] = strtok_r(NULL, " ", &save);
@@ -52,6 +53,7 @@ static int run(const char *command)
 	}
 	if (out)
 		fclose(out);
+	free(words);
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
 	return !status && skips && !passes ? 4 << 8 : status;
