@@ -83,12 +83,14 @@ done
 
 # race <function> <last line>: what KCSAN prints.
 race() {
-	printf '[   41.0] %s\n' '=====' 'BUG: KCSAN: data-race in tick_do / tick_do' ' tick_do+0x1/0x2' " $1+0x3/0x4" \
+	printf '[   41.0] %s\n' '=====' 'BUG: KCSAN: data-race in tick_do / folio_wait_bit_common' \
+		'write (marked) to 0xf0 of 8 bytes by task 78 on cpu 2:' ' folio_wait_bit_common+0x1/0x2' \
+		'read to 0xf0 of 8 bytes by task 77 on cpu 1:' " $1+0x3/0x4" \
 		'CPU: 1 PID: 77 Comm: page_lock Tainted: G' "$2" 'something else'
 }
 prepare '' "$(race tick_other '=====')"
 ok "a data race of the base's own is none of ours" passes
-ok "... and is named" grep -q '^not ours: BUG: KCSAN: data-race in tick_do / tick_do$' "$tmp/said"
+ok "... and is named" grep -q '^not ours: BUG: KCSAN: data-race in tick_do' "$tmp/said"
 prepare '' "$(race folio_wait_bit_common '=====')"
 ok "a data race with our code in it is" verdict 'KCSAN: BUG: KCSAN: data-race in tick_do'
 prepare '' "$(race tick_other 'more')"

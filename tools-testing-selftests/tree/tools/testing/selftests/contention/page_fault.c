@@ -23,7 +23,6 @@
 #define SLICE		(150 * 1000)
 #define SLICE_ALONE	(120 * 1000)
 #define ROUNDS		3
-#define PATIENCE	10	/* seconds for a worker that the scheduler starves */
 #define WORDS		3	/* checked in a page: the first, a middle one, the last */
 
 enum mode { OFF, ON, MODES };
@@ -637,7 +636,8 @@ static void crew_run(unsigned int us)
 	}
 	crew_turn();
 	usleep(us);
-	crew_await(has_got_on, PATIENCE);
+	/* The scheduler may starve one for long. */
+	crew_await(has_got_on, watchdog_seconds() / 8);
 	crew_turn();
 	crew_await(has_rested, watchdog_seconds());
 	crew_judge();
