@@ -231,10 +231,9 @@ static char *map_file(int fd, int flags)
 	return map;
 }
 
-/* How many of its pages are in memory, or -1. */
-static int file_resident(void)
+/* Which of its pages are in memory, and how many; or -1. */
+static int file_resident(unsigned char *in)
 {
-	static unsigned char in[PAGES];
 	size_t size = pages * page_size;
 	char *map = map_file(file, MAP_SHARED);
 	unsigned int i;
@@ -298,21 +297,23 @@ static bool beside_zap(struct worker *w)
 
 static bool beside_drop(struct worker *w)
 {
-	int before, after;
+	static unsigned char before[PAGES], after[PAGES];
+	unsigned int page = 0;
 
 	/* Some of the touches are to find a page that another has just read. */
 	usleep(2000);
-	before = file_resident();
-	if (!file_drop())
+	if (file_resident(before) < 0 || !file_drop() || file_resident(after) < 0)
 		return false;
-	after = file_resident();
 	/*
-	 * What left was read in this run, as the file was dropped before it. Major faults do not
-	 * tell: a fault that had to wait for the lock of a page counts as one.
+	 * What left was read in this run, as the file was dropped before it; others have come
+	 * meanwhile. Major faults do not tell: a fault that had to wait for the lock of a page
+	 * counts as one.
 	 */
-	if (after < before)
+	while (page < pages && !(before[page] & ~after[page] & 1))
+		page++;
+	if (page < pages)
 		count(w);
-	return before >= 0 && after >= 0;
+	return true;
 }
 
 static bool beside_holes(struct worker *w)
@@ -696,6 +697,7 @@ static double crew_totals(struct totals *to)
 /* Why the task cannot be done on this file system, or NULL. */
 static const char *impossible(void)
 {
+	static unsigned char in[PAGES];
 	static char text[96];
 	const char *what = NULL;
 	int i;
@@ -713,7 +715,7 @@ static const char *impossible(void)
 		return NULL;
 	/* A page that somebody else holds right now stays, so more than once. */
 	for (i = 0; i < 10; i++) {
-		if (file_drop() && !file_resident())
+		if (file_drop() && !file_resident(in))
 			return NULL;
 		usleep(10000);
 	}
