@@ -53,6 +53,8 @@
 #include <linux/bitops.h>
 #include <linux/page-flags.h>
 
+#ifdef CONFIG_PAGE_LOCK_TEST_FIRST
+
 #ifdef CONFIG_PAGE_LOCK_DEBUG
 #include <linux/contention.h>
 
@@ -89,7 +91,7 @@ static __always_inline bool page_lock_outcome(bool won)
 
 static __always_inline bool page_lock_test_first(void)
 {
-	return IS_ENABLED(CONFIG_PAGE_LOCK_TEST_FIRST);
+	return true;
 }
 
 static __always_inline bool page_lock_outcome(bool won)
@@ -138,5 +140,13 @@ static __always_inline bool page_lock_try_waiter(unsigned int nr, unsigned long 
 		return false;
 	return page_lock_outcome(!test_and_set_bit(nr, flags));
 }
+
+#else
+
+/* Macros, or gcc may give other registers to the same code than it does without them. */
+#define page_lock_try(flags)			(!test_and_set_bit_lock(PG_locked, flags))
+#define page_lock_try_waiter(nr, flags)		(!test_and_set_bit(nr, flags))
+
+#endif
 
 #endif /* _LINUX_PAGE_LOCK_H */
