@@ -2,8 +2,8 @@
 /*
  * The bit operations that the page lock uses, for user space. On x86-64 they are the kernel's
  * instructions (arch/x86/include/asm/bitops.h), since what these do to a cache line is what is to
- * be measured. Elsewhere the compiler's atomics stand in, with the order that
- * Documentation/atomic_bitops.txt promises.
+ * be measured. Elsewhere, and where each access is to be seen, the compiler's atomics stand in, with
+ * the order that Documentation/atomic_bitops.txt promises.
  *
  * Where the kernel has one instruction for a constant nr and another for a variable one, this has
  * the one for a constant; test_and_set_bit() takes either.
@@ -17,13 +17,13 @@
 #define BIT_MASK(nr)		(1UL << ((nr) % BITS_PER_LONG))
 #define BIT_WORD(nr)		((nr) / BITS_PER_LONG)
 
+#if defined(__x86_64__) && !defined(SHIM_ACCESS) && !defined(__SANITIZE_THREAD__)
+
 /* Orders nothing, but is one load that the compiler does not repeat or leave out. */
 static __always_inline bool test_bit(long nr, const volatile unsigned long *addr)
 {
 	return addr[BIT_WORD(nr)] & BIT_MASK(nr);
 }
-
-#ifdef __x86_64__
 
 #define SHIM_BYTE(nr, addr)	(((volatile unsigned char *)(addr))[(nr) / 8])
 
@@ -68,14 +68,21 @@ static __always_inline bool test_and_set_bit_lock(long nr, volatile unsigned lon
 
 #else
 
+static __always_inline bool test_bit(long nr, const volatile unsigned long *addr)
+{
+	return READ_ONCE(addr[BIT_WORD(nr)]) & BIT_MASK(nr);
+}
+
 static __always_inline void set_bit(long nr, volatile unsigned long *addr)
 {
+	shim_access(&addr[BIT_WORD(nr)], sizeof(*addr), SHIM_RMW);
 	__atomic_fetch_or(&addr[BIT_WORD(nr)], BIT_MASK(nr), __ATOMIC_RELAXED);
 }
 
 /* The release that pairs with the acquire of test_and_set_bit_lock(). */
 static __always_inline void clear_bit_unlock(long nr, volatile unsigned long *addr)
 {
+	shim_access(&addr[BIT_WORD(nr)], sizeof(*addr), SHIM_RMW);
 	__atomic_fetch_and(&addr[BIT_WORD(nr)], ~BIT_MASK(nr), __ATOMIC_RELEASE);
 }
 
@@ -83,6 +90,7 @@ static __always_inline void clear_bit_unlock(long nr, volatile unsigned long *ad
 static __always_inline bool
 clear_bit_unlock_is_negative_byte(long nr, volatile unsigned long *addr)
 {
+	shim_access(addr, sizeof(*addr), SHIM_RMW);
 	return __atomic_fetch_and(addr, ~BIT_MASK(nr), __ATOMIC_RELEASE) & BIT_MASK(7);
 }
 
@@ -94,6 +102,7 @@ static __always_inline bool test_and_set_bit(long nr, volatile unsigned long *ad
 {
 	unsigned long old;
 
+	shim_access(&addr[BIT_WORD(nr)], sizeof(*addr), SHIM_RMW);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	old = __atomic_fetch_or(&addr[BIT_WORD(nr)], BIT_MASK(nr), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -102,13 +111,16 @@ static __always_inline bool test_and_set_bit(long nr, volatile unsigned long *ad
 
 /*
  * An acquire if it set the bit, nothing otherwise. asm-generic/bitops/lock.h, which most of the
- * other architectures have, tests first; without that here, the fix would seem to change more there
- * than it does.
+ * architectures but x86 have, tests first; without that here, the fix would seem to change more
+ * there than it does.
  */
 static __always_inline bool test_and_set_bit_lock(long nr, volatile unsigned long *addr)
 {
+#ifndef __x86_64__
 	if (test_bit(nr, addr))
 		return true;
+#endif
+	shim_access(&addr[BIT_WORD(nr)], sizeof(*addr), SHIM_RMW);
 	return __atomic_fetch_or(&addr[BIT_WORD(nr)], BIT_MASK(nr), __ATOMIC_ACQUIRE) &
 	       BIT_MASK(nr);
 }

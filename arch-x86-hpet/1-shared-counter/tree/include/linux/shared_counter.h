@@ -306,8 +306,8 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 		}
 		if (outcome == SHARED_COUNTER_LOST)
 			goto fresh;
-		/* Unlocked and not what it was: a whole read happened since we came. */
-		if (!shared_counter_same_seq(seen, w) || !(seen & SHARED_COUNTER_LOCK))
+		/* A whole read happened since we came; otherwise it is locked now. */
+		if (!shared_counter_same_seq(seen, w))
 			goto shared;
 		w = seen;
 	}
