@@ -1,124 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * include/linux/page_lock.h in what surrounds it: the wait queue of mm/filemap.c, as far as an
- * exclusive waiter goes (folio_wait_bit_common(), wake_page_function(), folio_unlock()). One owner
- * at a time, and nobody sleeps for a lock that is free.
+ * include/linux/page_lock.h in its wait queue: one owner at a time, and nobody sleeps for a lock that
+ * is free.
  */
-#include <linux/page_lock.h>
 #include <stdio.h>
 
+#include "page_queue.h"
 #include "explore.h"
-
-/*
- * What the order of the waiter's steps is for: with these, it has another one. See the top of
- * page_lock.h for why each is needed.
- */
-#define LATE_WAITERS	1	/* try before PG_waiters is set */
-#define EARLY_UNQUEUE	2	/* drop the queue's lock before being in the queue */
-#ifndef BROKEN
-#define BROKEN		0
-#endif
-
-#define WOKEN	1		/* WQ_FLAG_WOKEN */
-#define DONE	2		/* WQ_FLAG_DONE: the waker took the lock for the waiter */
 
 static explore_shared unsigned long flags;
 static explore_shared unsigned long sequence;
-static explore_shared struct {
-	bool		locked;
-	unsigned char	length;
-	unsigned char	cpu[EXPLORE_MAX_CPUS];
-} queue;
-static explore_shared unsigned char wait_flags[EXPLORE_MAX_CPUS];
-static explore_shared unsigned char owners, locked, tried;
+static explore_shared struct page_queue queue;
+static explore_shared bool queue_locked;
+static explore_shared unsigned char owners, locked;
 
-/* Does the waker give the lock to the first in the queue? (vm.page_lock_unfairness = 0) */
+/* Does the waker give the lock to the first in the queue? */
 static bool handed_over;
 
 static bool queue_is_free(void *arg)
 {
 	(void)arg;
-	return !queue.locked;
+	return !queue_locked;
 }
 
 static void queue_lock(void)
 {
 	explore_wait("queue's lock", queue_is_free, NULL);
-	queue.locked = true;
+	queue_locked = true;
 }
 
-/* The queue is behind its lock, so that what is done to it is one step with the unlock. */
+/* The queue is behind its lock, so what is done to it may be one step with the unlock. */
 static void queue_unlock(void)
 {
-	shim_access(&queue.locked, sizeof(queue.locked), SHIM_STORE);
-	queue.locked = false;
+	shim_access(&queue_locked, sizeof(queue_locked), SHIM_STORE);
+	queue_locked = false;
+}
+
+static void queue_look(void)
+{
+	if (!queue_locked)
+		shim_access(&queue.length, sizeof(queue.length), SHIM_RMW);
 }
 
 static bool is_woken(void *arg)
 {
-	return wait_flags[(size_t)arg] & WOKEN;
+	return queue.wait_flags[(size_t)arg] & QUEUE_WOKEN;
 }
 
-static void wait_for_lock(void)
+static void queue_sleep(struct page_queue *q, unsigned int cpu)
 {
-	unsigned int cpu = explore_cpu();
-	bool won;
-
-	for (;;) {
-		wait_flags[cpu] = 0;
-		queue_lock();
-		if (BROKEN == LATE_WAITERS) {
-			won = page_lock_try_waiter(PG_locked, &flags);
-			set_bit(PG_waiters, &flags);
-		} else {
-			set_bit(PG_waiters, &flags);
-			won = page_lock_try_waiter(PG_locked, &flags);
-		}
-		if (BROKEN == EARLY_UNQUEUE)
-			queue_unlock();
-		if (!won) {
-			if (BROKEN == EARLY_UNQUEUE)
-				shim_access(&queue.length, sizeof(queue.length), SHIM_RMW);
-			queue.cpu[queue.length++] = cpu;
-		}
-		if (BROKEN != EARLY_UNQUEUE)
-			queue_unlock();
-		if (won)
-			return;
-		explore_saw("sleep");
-		explore_wait("sleeps", is_woken, (void *)(size_t)cpu);
-		if (wait_flags[cpu] & DONE) {
-			explore_saw("handed over");
-			return;
-		}
-		if (!test_and_set_bit(PG_locked, &flags))
-			return;
-	}
+	explore_saw("sleep");
+	explore_wait("sleeps", is_woken, (void *)(size_t)cpu);
+	if (q->wait_flags[cpu] & QUEUE_DONE)
+		explore_saw("handed over");
 }
 
-static void wake(void)
+/* The other CPU looks at its flags by itself. */
+static void queue_wake(struct page_queue *q, unsigned int cpu)
 {
-	unsigned int cpu, i;
-	bool stop = false;
-
-	queue_lock();
-	if (queue.length) {
-		cpu = queue.cpu[0];
-		/* Locked again: whoever has it will wake. */
-		stop = test_bit(PG_locked, &flags) ||
-		       (handed_over && test_and_set_bit(PG_locked, &flags));
-		if (!stop) {
-			for (i = 1; i < queue.length; i++)
-				queue.cpu[i - 1] = queue.cpu[i];
-			queue.cpu[--queue.length] = 0;
-			wait_flags[cpu] = handed_over ? WOKEN | DONE : WOKEN;
-		}
-	}
-	if (!queue.length) {
-		shim_access(&flags, sizeof(flags), SHIM_RMW);
-		flags &= ~BIT_MASK(PG_waiters);
-	}
-	queue_unlock();
+	(void)q;
+	(void)cpu;
 }
 
 /* What the lock is for: nobody else is here, and a change is not lost. */
@@ -131,15 +72,14 @@ static void own_and_unlock(void)
 	was = READ_ONCE(sequence);
 	WRITE_ONCE(sequence, was + 1);
 	owners--;
-	if (clear_bit_unlock_is_negative_byte(PG_locked, &flags))
-		wake();
+	page_unlock(&queue, &flags, handed_over);
 }
 
 static __always_inline void lock_one(void)
 {
 	explore_point("lock");
 	if (!page_lock_try(&flags))
-		wait_for_lock();
+		page_wait_for_lock(&queue, &flags, explore_cpu());
 	own_and_unlock();
 	locked++;
 }
@@ -147,7 +87,6 @@ static __always_inline void lock_one(void)
 static __always_inline void try_one(void)
 {
 	explore_point("trylock");
-	tried++;
 	if (!page_lock_try(&flags)) {
 		explore_say("does not get it");
 		explore_saw("failed try");
@@ -233,7 +172,7 @@ const unsigned int explore_nr_cases = sizeof(explore_cases) / sizeof(explore_cas
 
 const char *explore_name(const volatile void *addr)
 {
-	return addr == &flags ? "flags" : addr == &queue.locked ? "queue's lock" : "sequence";
+	return addr == &flags ? "flags" : addr == &queue_locked ? "queue's lock" : "sequence";
 }
 
 void explore_format(char *text, size_t size, const volatile void *addr, unsigned long long value)

@@ -266,24 +266,9 @@ const struct explore_case explore_cases[] = {
 		.init = free_32, .check = check, .max_steps = 12, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
-		.name = "three", .what = "3 CPUs, 2 reads each",
-		.cpu = { reads_2, reads_2, reads_2 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 15, .preemptions = -1,
-		.saw = OUTCOMES,
-	}, {
-		.name = "four", .what = "4 CPUs, 1 read each",
-		.cpu = { reads_1, reads_1, reads_1, reads_1 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 15, .preemptions = -1,
-		.saw = OUTCOMES,
-	}, {
-		.name = "narrow", .what = "3 CPUs, a counter of 24 bits",
-		.cpu = { reads_2, reads_2, reads_1 }, .alike = true,
-		.init = free_24, .check = check, .max_steps = 15, .preemptions = -1,
-		.saw = OUTCOMES,
-	}, {
-		.name = "stands", .what = "3 CPUs, a counter that may stand still",
-		.cpu = { reads_2, reads_1, reads_1 }, .alike = true,
-		.init = stands, .check = check, .max_steps = 14, .preemptions = -1,
+		.name = "nmi", .what = "2 CPUs, and NMIs",
+		.cpu = { reads_2, reads_1, nmi_reads_2 }, .alike = true,
+		.init = free_32, .check = check, .max_steps = 12, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "back", .what = "2 CPUs and NMIs, a counter that was set back",
@@ -291,14 +276,19 @@ const struct explore_case explore_cases[] = {
 		.init = was_set_back, .check = check, .max_steps = 13,
 		.preemptions = -1, .saw = OUTCOMES,
 	}, {
-		.name = "held", .what = "3 CPUs, and a holder that was stopped before",
-		.cpu = { reads_2, reads_2, reads_1 }, .alike = true,
-		.init = held_for_ever, .check = check, .max_steps = 16, .preemptions = -1,
+		.name = "stands", .what = "3 CPUs, a counter that may stand still",
+		.cpu = { reads_2, reads_1, reads_1 }, .alike = true,
+		.init = stands, .check = check, .max_steps = 14, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
-		.name = "nmi", .what = "2 CPUs, and NMIs",
-		.cpu = { reads_2, reads_1, nmi_reads_2 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 12, .preemptions = -1,
+		.name = "crowd", .what = "5 CPUs, 2 reads each",
+		.cpu = { reads_2, reads_2, reads_2, reads_2, reads_2 }, .alike = true,
+		.init = free_32, .check = check, .max_steps = 9, .preemptions = 2,
+		.saw = OUTCOMES,
+	}, {
+		.name = "narrow", .what = "3 CPUs, a counter of 24 bits",
+		.cpu = { reads_2, reads_2, reads_1 }, .alike = true,
+		.init = free_24, .check = check, .max_steps = 15, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "staggered", .what = "3 CPUs with bounds of 3, 4 and 5 polls",
@@ -306,9 +296,19 @@ const struct explore_case explore_cases[] = {
 		.init = staggered, .check = check, .max_steps = 18, .preemptions = 4,
 		.saw = OUTCOMES,
 	}, {
-		.name = "crowd", .what = "5 CPUs, 2 reads each",
-		.cpu = { reads_2, reads_2, reads_2, reads_2, reads_2 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 9, .preemptions = 2,
+		.name = "held", .what = "3 CPUs, and a holder that was stopped before",
+		.cpu = { reads_2, reads_2, reads_1 }, .alike = true,
+		.init = held_for_ever, .check = check, .max_steps = 16, .preemptions = -1,
+		.saw = OUTCOMES,
+	}, {
+		.name = "four", .what = "4 CPUs, 1 read each",
+		.cpu = { reads_1, reads_1, reads_1, reads_1 }, .alike = true,
+		.init = free_32, .check = check, .max_steps = 15, .preemptions = -1,
+		.saw = OUTCOMES,
+	}, {
+		.name = "three", .what = "3 CPUs, 2 reads each",
+		.cpu = { reads_2, reads_2, reads_2 }, .alike = true,
+		.init = free_32, .check = check, .max_steps = 15, .preemptions = -1,
 		.saw = OUTCOMES,
 	},
 };

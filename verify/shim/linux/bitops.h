@@ -79,6 +79,12 @@ static __always_inline void set_bit(long nr, volatile unsigned long *addr)
 	__atomic_fetch_or(&addr[BIT_WORD(nr)], BIT_MASK(nr), __ATOMIC_RELAXED);
 }
 
+static __always_inline void clear_bit(long nr, volatile unsigned long *addr)
+{
+	shim_access(&addr[BIT_WORD(nr)], sizeof(*addr), SHIM_RMW);
+	__atomic_fetch_and(&addr[BIT_WORD(nr)], ~BIT_MASK(nr), __ATOMIC_RELAXED);
+}
+
 /* The release that pairs with the acquire of test_and_set_bit_lock(). */
 static __always_inline void clear_bit_unlock(long nr, volatile unsigned long *addr)
 {
@@ -96,16 +102,21 @@ clear_bit_unlock_is_negative_byte(long nr, volatile unsigned long *addr)
 
 /*
  * Fully ordered, also when the bit was set already. A sequentially consistent operation is less:
- * what comes after it may pass its store. Hence the fences, one to either side.
+ * what comes after it may pass its store. Hence the fences, one to either side; but
+ * -fsanitize=thread does not know fences.
  */
 static __always_inline bool test_and_set_bit(long nr, volatile unsigned long *addr)
 {
 	unsigned long old;
 
 	shim_access(&addr[BIT_WORD(nr)], sizeof(*addr), SHIM_RMW);
+#ifdef __SANITIZE_THREAD__
+	old = __atomic_fetch_or(&addr[BIT_WORD(nr)], BIT_MASK(nr), __ATOMIC_SEQ_CST);
+#else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	old = __atomic_fetch_or(&addr[BIT_WORD(nr)], BIT_MASK(nr), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
 	return old & BIT_MASK(nr);
 }
 
