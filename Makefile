@@ -8,14 +8,15 @@ AUTHOR ?= contention-fixes <contention-fixes@localhost.invalid>
 # What the scripts take from the environment; empty is the script's own default.
 # Recipes see them as the shell's, so that no blank or quote in them means anything; but make wants
 # a dollar sign written as two.
-export AUTHOR BASE DIR SMP KDIR DEBUG TESTS MM OUT V IA64_RUN
+export AUTHOR BASE DIR SMP KDIR DEBUG TESTS MM CRASH OUT V IA64_RUN
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 #: make run		build, boot and test a patched kernel under QEMU: BASE=6.1 SMP=8 DEBUG=1
 #:			KDIR=/path/to/tree uses a tree of yours (untouched) and fetches nothing
-#:			TESTS='page_lock umip' runs these alone, MM=1 the kernel's own tests of mm
+#:			TESTS='page_lock umip' runs these alone, MM=1 the kernel's own tests of mm,
+#:			CRASH=1 panics while a CPU is stopped in a read of the HPET
 run:
 	@scripts/run
 

@@ -33,7 +33,7 @@ relay() {
 			*) echo "ok $count - $what: $text" ;;
 			esac
 			;;
-		"# "*) [ $bad = 0 ] || diag "$line" ;;
+		"# "*) [ $bad = 0 ] || echo "$line" >&2 ;;
 		esac
 	done <"$tmp/tap"
 	[ $bad = 0 ] || head -n 40 "$tmp/err" | sed 's/^/#   /' >&2

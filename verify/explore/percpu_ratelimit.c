@@ -110,6 +110,7 @@ static __always_inline void call_and_tell(void)
 	explore_point("missed()");
 	missed = percpu_ratelimit_missed(&rl);
 	explore_say("tells of %lu", missed);
+	explore_check((long)missed >= 0, "tells of %ld", missed);
 	if (missed)
 		explore_saw("tell");
 	ghost.told += missed;

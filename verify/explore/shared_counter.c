@@ -193,6 +193,19 @@ static void check(void)
 		      told(unwrap(was)), told(unwrap(is)));
 }
 
+/* Five CPUs, each of which takes over and is stopped for ever. */
+static void thieves_5(void)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		explore_point("takes over, and stops for ever");
+		shim_access(&sc.word, sizeof(sc.word), SHIM_RMW);
+		if (LOCKED(sc.word.counter))
+			sc.word.counter += SHARED_COUNTER_EPOCH;
+	}
+}
+
 /* seq wraps after two publishes, as does the counter after two samples. */
 static void start(unsigned int bits, unsigned int cpus, u64 state)
 {
@@ -238,6 +251,11 @@ static void was_set_back(void)
 	set_back = true;
 }
 
+static void held(void)
+{
+	start(32, 4, SHARED_COUNTER_LOCK);
+}
+
 /* Whoever holds the lock is stopped for ever, as are 31 who took over from him. */
 static void held_for_ever(void)
 {
@@ -254,7 +272,7 @@ static void staggered(void)
 #define OUTCOMES	{ "leader", "shared", "stolen", "fresh" }
 
 /*
- * The most steps are what the search found. They are at most 1 to look, 1 to try to lead, 3 times the
+ * The most steps are what the search found, where it found all. They are at most 1 to look, 1 to try to lead, 3 times the
  * polls and 1 to try to take over, 2 to sample and lose the lock, 2 to look and sample again, and
  * then 1 to publish, and 1 more for each time that another CPU is in the way: with a lock for the
  * read that it is at, with the publish of an older value, with the lock for its next read.
@@ -281,9 +299,14 @@ const struct explore_case explore_cases[] = {
 		.init = stands, .check = check, .max_steps = 14, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
+		.name = "thieves", .what = "2 CPUs, and others that take over and stop",
+		.cpu = { reads_1, reads_1, thieves_5 }, .alike = true,
+		.init = held, .check = check, .max_steps = 16, .preemptions = -1,
+		.saw = { "shared", "stolen", "fresh" },
+	}, {
 		.name = "crowd", .what = "5 CPUs, 2 reads each",
 		.cpu = { reads_2, reads_2, reads_2, reads_2, reads_2 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 9, .preemptions = 2,
+		.init = free_32, .check = check, .max_steps = 25, .preemptions = 2,
 		.saw = OUTCOMES,
 	}, {
 		.name = "narrow", .what = "3 CPUs, a counter of 24 bits",
@@ -293,7 +316,7 @@ const struct explore_case explore_cases[] = {
 	}, {
 		.name = "staggered", .what = "3 CPUs with bounds of 3, 4 and 5 polls",
 		.cpu = { reads_2, reads_2, reads_2 },
-		.init = staggered, .check = check, .max_steps = 18, .preemptions = 4,
+		.init = staggered, .check = check, .max_steps = 31, .preemptions = 4,
 		.saw = OUTCOMES,
 	}, {
 		.name = "held", .what = "3 CPUs, and a holder that was stopped before",
@@ -323,7 +346,8 @@ void explore_format(char *text, size_t size, const volatile void *addr, unsigned
 {
 	if (addr == &sc.word)
 		snprintf(text, size, "%llu/%llu%s:%lld", SEQ(value), EPOCH(value),
-			 LOCKED(value) ? "L" : "", told(unwrap(value)));
+			 LOCKED(value) ? "L" : "",
+			 (long long)((s32)(((u32)value - (u32)first()) << sc.shift) >> sc.shift));
 	else
 		snprintf(text, size, "%lld", told(value));
 }

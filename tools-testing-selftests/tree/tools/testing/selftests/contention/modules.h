@@ -22,12 +22,24 @@ static const char *modules_ours[MODULES_MAX];
 static int nr_modules_ours;
 static pid_t modprobe_pid;
 
+/* A file may have dashes in its name, the module that came from it has underscores. */
+static inline const char *module_name(const char *file)
+{
+	static char name[64];
+	char *dash;
+
+	snprintf(name, sizeof(name), "%s", file);
+	while ((dash = strchr(name, '-')))
+		*dash = '_';
+	return name;
+}
+
 static inline bool module_loaded(const char *name)
 {
 	char path[128];
 
 	/* What is built in has a folder too, but not this. */
-	snprintf(path, sizeof(path), "/sys/module/%s/initstate", name);
+	snprintf(path, sizeof(path), "/sys/module/%s/initstate", module_name(name));
 	return !access(path, F_OK);
 }
 
@@ -126,24 +138,28 @@ static inline void module_is_ours(const char *name)
 		modules_ours[nr_modules_ours++] = name;
 }
 
-/* Loads what it needs first. Returns 0, or -1; errno is 0 if it was modprobe that failed. */
+/*
+ * Loads what it needs first, if that is not NULL. Returns 0, or -1; errno is 0 if it was modprobe
+ * that failed.
+ */
 static inline int module_load(const char *name, const char *needs, const char *params)
 {
 	const char *modprobe = modprobe_find();
 
-	module_is_ours(needs);
+	if (needs)
+		module_is_ours(needs);
 	module_is_ours(name);
 	if (modprobe)
 		return modprobe_run(modprobe, "--", name, params) ? -1 : 0;
 	/* It may be built in, which shows in its file not being there. */
-	if (!module_loaded(needs) && module_insert(needs, "") && errno != ENOENT)
+	if (needs && !module_loaded(needs) && module_insert(needs, "") && errno != ENOENT)
 		return -1;
 	return module_insert(name, params);
 }
 
 static inline int module_unload(const char *name)
 {
-	return syscall(__NR_delete_module, name, O_NONBLOCK);
+	return syscall(__NR_delete_module, module_name(name), O_NONBLOCK);
 }
 
 static inline void modules_unload(void)

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Faults for tests, see include/linux/contention_inject.h. */
+
+#define pr_fmt(fmt) "contention: " fmt
+
+#include <linux/contention_inject.h>
+#include <linux/cpumask.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/kernel.h>
+#include <linux/notifier.h>
+#include <linux/preempt.h>
+#include <linux/processor.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+/* Until 5.13 it is kernel.h that has the list. */
+#if __has_include("linux/panic_notifier.h")
+#include <linux/panic_notifier.h>
+#endif
+
+#define FROZEN			BIT_ULL(32)
+#define READS_IN_A_PANIC	1000
+
+static struct contention_inject *the_inject;
+
+static notrace void inject_stop(struct contention_inject *inject)
+{
+	u32 usecs = READ_ONCE(inject->stop_usecs), slice;
+	bool for_ever = !usecs;
+
+	atomic_inc(&inject->stopped);
+	WRITE_ONCE(inject->stopping, true);
+	/* By the delay loop: this CPU must not ask for the time. */
+	while (READ_ONCE(inject->stopping) && (for_ever || usecs)) {
+		slice = for_ever ? 100 : min(usecs, 100U);
+		udelay(slice);
+		usecs -= slice;
+	}
+	WRITE_ONCE(inject->stopping, false);
+}
+
+/* Takes one of so many. */
+static notrace bool inject_one_of(atomic_t *left)
+{
+	return atomic_read(left) > 0 && atomic_dec_if_positive(left) >= 0;
+}
+
+notrace u32 __contention_inject(struct contention_inject *inject, u32 value)
+{
+	int cpu = raw_smp_processor_id();
+	u64 at;
+
+	if (in_nmi())
+		return value;
+	if (inject_one_of(&inject->freeze)) {
+		at = atomic64_cmpxchg(&inject->frozen_at, 0, FROZEN | value);
+		if (at)
+			value = at;
+		atomic_inc(&inject->frozen);
+	}
+	if (inject_one_of(&inject->back)) {
+		value -= READ_ONCE(inject->back_ticks);
+		atomic_inc(&inject->went_back);
+	}
+	if (READ_ONCE(inject->stop_cpu) == cpu && cmpxchg(&inject->stop_cpu, cpu, -1) == cpu)
+		inject_stop(inject);
+	return value;
+}
+
+static ssize_t inject_write(struct file *file, const char __user *user, size_t size, loff_t *pos)
+{
+	struct contention_inject *inject = file_inode(file)->i_private;
+	unsigned int a, b;
+	char text[48];
+
+	if (size >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, user, size))
+		return -EFAULT;
+	text[size] = '\0';
+	if (sscanf(text, "stop %u %u", &a, &b) == 2) {
+		if (a >= nr_cpu_ids || !cpu_online(a))
+			return -EINVAL;
+		if (READ_ONCE(inject->stopping))
+			return -EBUSY;
+		WRITE_ONCE(inject->stop_usecs, b);
+		/* Pairs with the cmpxchg() of the CPU that stops. */
+		smp_store_release(&inject->stop_cpu, a);
+	} else if (sscanf(text, "freeze %u", &a) == 1 && a <= INT_MAX) {
+		atomic64_set(&inject->frozen_at, 0);
+		atomic_set_release(&inject->freeze, a);
+	} else if (sscanf(text, "back %u %u", &a, &b) == 2 && a <= INT_MAX) {
+		WRITE_ONCE(inject->back_ticks, b);
+		atomic_set_release(&inject->back, a);
+	} else if (!strncmp(text, "release", 7)) {
+		WRITE_ONCE(inject->armed, false);
+		WRITE_ONCE(inject->stop_cpu, -1);
+		WRITE_ONCE(inject->stopping, false);
+		atomic_set(&inject->freeze, 0);
+		atomic_set(&inject->back, 0);
+		return size;
+	} else {
+		return -EINVAL;
+	}
+	WRITE_ONCE(inject->armed, true);
+	return size;
+}
+
+static int inject_show(struct seq_file *m, void *v)
+{
+	struct contention_inject *inject = m->private;
+
+	seq_printf(m, "stopped %d\nfrozen %d\nback %d\nstopping %d\n",
+		   atomic_read(&inject->stopped), atomic_read(&inject->frozen),
+		   atomic_read(&inject->went_back), READ_ONCE(inject->stopping));
+	return 0;
+}
+
+static int inject_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, inject_show, inode->i_private);
+}
+
+static const struct file_operations inject_fops = {
+	.owner		= THIS_MODULE,
+	.open		= inject_open,
+	.read		= seq_read,
+	.write		= inject_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+/*
+ * What a driver does that stamps a crash record. The fast accessor is the one that may be called
+ * in a panic: ktime_get() waits for a CPU that was stopped while it updated the time.
+ */
+static int inject_panic(struct notifier_block *nb, unsigned long event, void *data)
+{
+	u64 first, now, last;
+	int i, back = 0;
+
+	if (!READ_ONCE(the_inject->stopping))
+		return NOTIFY_DONE;
+	first = ktime_get_mono_fast_ns();
+	last = first;
+	for (i = 1; i < READS_IN_A_PANIC; i++) {
+		now = ktime_get_mono_fast_ns();
+		back += now < last;
+		last = now;
+	}
+	pr_emerg("%d reads of the clock in a panic, %d of them back, %llu ns; a CPU stopped in one\n",
+		 i, back, last - first);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inject_panic_block = {
+	.notifier_call = inject_panic,
+};
+
+/**
+ * contention_inject_add() - let tests use a counter's faults
+ * @inject: what is to happen, in memory that stays
+ * @dir: the folder in debugfs that contention_debug_add() gave
+ *
+ * Context: from an initcall, for one counter in the kernel.
+ */
+void __init contention_inject_add(struct contention_inject *inject, struct dentry *dir)
+{
+	inject->stop_cpu = -1;
+	the_inject = inject;
+	debugfs_create_file("inject", 0600, dir, inject, &inject_fops);
+	atomic_notifier_chain_register(&panic_notifier_list, &inject_panic_block);
+}
