@@ -8,17 +8,23 @@ AUTHOR ?= contention-fixes <contention-fixes@localhost.invalid>
 # What the scripts take from the environment; empty is the script's own default.
 # Recipes see them as the shell's, so that no blank or quote in them means anything; but make wants
 # a dollar sign written as two.
-export AUTHOR BASE DIR SMP KDIR DEBUG TESTS MM CRASH OUT V IA64_RUN
+export AUTHOR BASE DIR SMP KDIR DEBUG TESTS MM CRASH MINUTES OUT V IA64_RUN
 
 help:
 	@sed -n 's/^#: \{0,1\}//p' Makefile
 
 #: make run		build, boot and test a patched kernel under QEMU: BASE=6.1 SMP=8 DEBUG=1
+#:			DEBUG=1 is KCSAN and lockdep, DEBUG=kasan and DEBUG=rt are others
 #:			KDIR=/path/to/tree uses a tree of yours (untouched) and fetches nothing
 #:			TESTS='page_lock umip' runs these alone, MM=1 the kernel's own tests of mm,
 #:			CRASH=1 panics while a CPU is stopped in a read of the HPET
 run:
 	@scripts/run
+
+#: make soak MINUTES=60	boot once, and run the tests in random order for so long, with faults injected
+#:			into reads of the HPET and CPUs offline: BASE=6.1 SMP=8 DEBUG=1 KDIR=
+soak:
+	@SOAK=$${MINUTES:-10} scripts/run
 
 #: make apply KDIR=DIR	apply the series to a kernel tree of yours, git or quilt: BASE= to force a base
 apply:
@@ -41,10 +47,13 @@ series:
 	@scripts/series $$BASE
 
 #: make test		host tests, and a boot of 6.1 and 7.3
-#: make test-all	the same with a boot of every base, the debug kernel, and kernels for ia64
+#: make test-all	the same with boots of every base, the debug kernels, panics, other compilers and
+#:			configurations, and kernels for ia64; a table of them at the end. Many hours.
 test test-all:
 	@scripts/packages test
-	@TEST_ALL=$(if $(filter test-all,$@),1) prove --timer $(if $(V),-v) $(or $(T),t/)
+	@rm -f results/matrix
+	@status=0; TEST_ALL=$(if $(filter test-all,$@),1) prove --timer $(if $(V),-v) $(or $(T),t/) || \
+		status=$$?; scripts/matrix; exit $$status
 
 #: make ia64		build kernels for ia64 (compiler as well), with the fix and without, and check
 #:			their instructions: BASE=6.1 or 5.10
@@ -60,4 +69,4 @@ clean:
 
 bases = $(shell sed 's/[\#[:space:]].*//' bases.conf)
 
-.PHONY: help run apply fetch tree refresh series test test-all ia64 ia64-image ia64-test clean
+.PHONY: help run soak apply fetch tree refresh series test test-all ia64 ia64-image ia64-test clean

@@ -2,24 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # Boots patched kernels as `make run` does, and turns each result of the guest into one here. The
 # bases are 6.1 and 7.3; with TEST_ALL all of them, each once more with the kernel's own tests of
-# mm, and 6.1 again as a debug kernel. Then 6.1 boots with a broken HPET read, which the guest's
-# tests must notice.
+# mm, with panics, and as the debug kernels that it can be. Then 6.1 boots with a broken HPET read,
+# which the guest's tests must notice.
 . "$(dirname -- "$0")/lib.sh"
 . "$TOP/scripts/common.sh"
 
 # A result of the guest's own is reported by its name; the judge's verdict is the last word.
-# boot <base> [debug|mm]
+# boot <base> [debug|kasan|rt|mm|crash]
 boot() {
-	base=$1 debug='' mm='' name=$1${2:+-$2}
+	base=$1 debug='' mm='' crash='' name=$1${2:+-$2}
 	case ${2:-} in
-	debug) debug=1 ;;
+	debug | kasan | rt) debug=$2 ;;
 	mm) mm=1 ;;
+	crash) crash=1 ;;
 	esac
 	results=$TOP/results/test-$name
 	rm -rf "$results"
 	diag "$name: booting, results in $results"
 	status=0
-	BASE=$base DEBUG=$debug MM=$mm RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
+	BASE=$base DEBUG=$debug MM=$mm CRASH=$crash RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
 	if [ -s "$results/results.ktap" ]; then
 		# Not skipped: where a guest skips, the verdict below is a failure.
 		while read -r line; do
@@ -34,6 +35,7 @@ boot() {
 		EOT
 	fi
 	ok "$name: the run as a whole" sh -c 'tail -n 15 "$1"; exit "$2"' - "$tmp/log" "$status"
+	verdict "$base" "${2:-boot}" "$status"
 	[ ! -e "$results/summary.txt" ] || diag "$(sed -n '/^thousand /,/^$/p' "$results/summary.txt")"
 }
 
@@ -54,10 +56,13 @@ broken() {
 
 if [ -n "${TEST_ALL:-}" ]; then
 	for base in $(base_list); do
-		boot "$base"
-		boot "$base" mm
+		for kind in '' mm crash debug kasan; do
+			boot "$base" $kind
+		done
+		# Where x86 has it.
+		src=$(source_of "$base") || exit
+		! git -C "$src" show base:arch/x86/Kconfig | grep -q 'select ARCH_SUPPORTS_RT$' || boot "$base" rt
 	done
-	boot 6.1 debug
 else
 	boot 6.1
 	boot 7.3

@@ -62,6 +62,14 @@ done_testing() {
 	exit $failed
 }
 
+# verdict <base> <configuration> <0 if good>: a field of the table at the end of make test-all.
+verdict() {
+	[ -z "${TEST_ALL:-}" ] || {
+		mkdir -p "$TOP/results"
+		[ "$3" = 0 ] && echo "$1 $2 pass" || echo "$1 $2 FAIL"
+	} >>"$TOP/results/matrix"
+}
+
 # snapshot <dir>: all files in it, and where its branches are, to see that something did not touch it.
 snapshot() {
 	(cd "$1" && find . -type f ! -path './.git/*' -exec sha256sum {} + | sort -k 2)

@@ -26,6 +26,7 @@ struct dentry;
  * @stop_cpu: whose next read stops, or -1
  * @stop_usecs: for how long; 0: until it is released
  * @stopping: a CPU is stopped
+ * @newest: the newest value that anybody found since @armed, and bit 32 if there is one
  * @freeze: reads that are still to find @frozen_at
  * @frozen_at: the value, and bit 32 if there is one
  * @back: reads that are still to find @back_ticks less
@@ -40,6 +41,7 @@ struct contention_inject {
 	int		stop_cpu;
 	u32		stop_usecs;
 	bool		stopping;
+	atomic64_t	newest;
 	atomic_t	freeze;
 	atomic64_t	frozen_at;
 	atomic_t	back;
@@ -57,7 +59,7 @@ void contention_inject_add(struct contention_inject *inject, struct dentry *dir)
  * @inject: what was asked for
  * @value: what the hardware said
  *
- * Context: any, with whatever lock the reader of the hardware has. Does nothing in NMI.
+ * Context: any, with whatever lock the reader of the hardware has. In NMI it does not stop.
  * Return: @value, or what it is to be.
  */
 static __always_inline u32 contention_inject(struct contention_inject *inject, u32 value)

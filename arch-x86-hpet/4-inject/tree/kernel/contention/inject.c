@@ -10,7 +10,7 @@
 #include <linux/kernel.h>
 #include <linux/notifier.h>
 #include <linux/preempt.h>
-#include <linux/processor.h>
+#include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
@@ -21,7 +21,7 @@
 #include <linux/panic_notifier.h>
 #endif
 
-#define FROZEN			BIT_ULL(32)
+#define VALID			BIT_ULL(32)
 #define READS_IN_A_PANIC	1000
 
 static struct contention_inject *the_inject;
@@ -48,26 +48,55 @@ static notrace bool inject_one_of(atomic_t *left)
 	return atomic_read(left) > 0 && atomic_dec_if_positive(left) >= 0;
 }
 
+/* Returns the newest value that anybody found, this one among them. */
+static notrace u32 inject_newest(struct contention_inject *inject, u32 value)
+{
+	s64 was = atomic64_read(&inject->newest);
+
+	do {
+		if (was && (s32)(value - (u32)was) <= 0)
+			return was;
+	} while (!atomic64_try_cmpxchg(&inject->newest, &was, VALID | value));
+	return value;
+}
+
 notrace u32 __contention_inject(struct contention_inject *inject, u32 value)
 {
 	int cpu = raw_smp_processor_id();
-	u64 at;
+	s64 at = 0;
+	u32 newest;
 
-	if (in_nmi())
-		return value;
+	/*
+	 * What stands still does so at no older value than what others have already. Who found a
+	 * newer one and saw no freeze added it to newest before he looked: the barrier pairs with
+	 * that of the atomic_dec_if_positive() of the one who looks at newest again.
+	 */
+	inject_newest(inject, value);
+	smp_mb();
 	if (inject_one_of(&inject->freeze)) {
-		at = atomic64_cmpxchg(&inject->frozen_at, 0, FROZEN | value);
-		if (at)
-			value = at;
+		newest = inject_newest(inject, value);
+		value = atomic64_try_cmpxchg(&inject->frozen_at, &at, VALID | newest) ? newest : at;
 		atomic_inc(&inject->frozen);
 	}
 	if (inject_one_of(&inject->back)) {
 		value -= READ_ONCE(inject->back_ticks);
 		atomic_inc(&inject->went_back);
 	}
-	if (READ_ONCE(inject->stop_cpu) == cpu && cmpxchg(&inject->stop_cpu, cpu, -1) == cpu)
+	if (!in_nmi() && READ_ONCE(inject->stop_cpu) == cpu &&
+	    cmpxchg(&inject->stop_cpu, cpu, -1) == cpu)
 		inject_stop(inject);
 	return value;
+}
+
+/* From here on all reads come by. */
+static void inject_arm(struct contention_inject *inject)
+{
+	if (READ_ONCE(inject->armed))
+		return;
+	atomic64_set(&inject->newest, 0);
+	WRITE_ONCE(inject->armed, true);
+	/* Those that did not have interrupts off, and are over then. */
+	synchronize_rcu();
 }
 
 static ssize_t inject_write(struct file *file, const char __user *user, size_t size, loff_t *pos)
@@ -86,13 +115,16 @@ static ssize_t inject_write(struct file *file, const char __user *user, size_t s
 			return -EINVAL;
 		if (READ_ONCE(inject->stopping))
 			return -EBUSY;
+		inject_arm(inject);
 		WRITE_ONCE(inject->stop_usecs, b);
 		/* Pairs with the cmpxchg() of the CPU that stops. */
 		smp_store_release(&inject->stop_cpu, a);
 	} else if (sscanf(text, "freeze %u", &a) == 1 && a <= INT_MAX) {
+		inject_arm(inject);
 		atomic64_set(&inject->frozen_at, 0);
 		atomic_set_release(&inject->freeze, a);
 	} else if (sscanf(text, "back %u %u", &a, &b) == 2 && a <= INT_MAX) {
+		inject_arm(inject);
 		WRITE_ONCE(inject->back_ticks, b);
 		atomic_set_release(&inject->back, a);
 	} else if (!strncmp(text, "release", 7)) {
@@ -101,11 +133,9 @@ static ssize_t inject_write(struct file *file, const char __user *user, size_t s
 		WRITE_ONCE(inject->stopping, false);
 		atomic_set(&inject->freeze, 0);
 		atomic_set(&inject->back, 0);
-		return size;
 	} else {
 		return -EINVAL;
 	}
-	WRITE_ONCE(inject->armed, true);
 	return size;
 }
 
