@@ -72,7 +72,7 @@ notrace u32 __contention_inject(struct contention_inject *inject, u32 value)
 	 * that of the atomic_dec_if_positive() of the one who looks at newest again.
 	 */
 	inject_newest(inject, value);
-	smp_mb();
+	smp_mb();	/* see above */
 	if (inject_one_of(&inject->freeze)) {
 		newest = inject_newest(inject, value);
 		value = atomic64_try_cmpxchg(&inject->frozen_at, &at, VALID | newest) ? newest : at;

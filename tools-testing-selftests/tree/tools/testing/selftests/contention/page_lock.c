@@ -169,13 +169,13 @@ static void disturb(void)
 	unsigned int i = rounds++ % PAGES;
 
 	memset(pattern, 'a' + rounds % 26, page_size);
-	if (!punch)
-		;
-	else if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)i * page_size,
-		      page_size))
-		complain("cannot punch a page out of the file: %s", strerror(errno));
-	else
-		deeds[PUNCHED]++;
+	if (punch) {
+		if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			      (off_t)i * page_size, page_size))
+			complain("cannot punch a page out of the file: %s", strerror(errno));
+		else
+			deeds[PUNCHED]++;
+	}
 	if (pwrite(file, pattern, page_size, (off_t)i * page_size) != (ssize_t)page_size)
 		complain("cannot write the page again: %s", strerror(errno));
 	else

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Runs the tests again and again for minutes=N of the kernel command line, in random order, with a
- * random CPU offline in each round and with faults injected into reads of the HPET all the time. Adds
- * up what they did. A test that fails, or skips, fails the whole. SOAK=N puts this into the guest.
+ * random CPU offline in each round and with faults injected into reads of the HPET all the time.
+ * Adds up what they did. A test that fails, or skips, fails the whole. SOAK=N puts this into the
+ * guest.
  */
 #include "../readers.h"
 #include <sys/wait.h>
+
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
 
 #define TESTS		"/tests/"
 #define INJECT		SWITCHES "hpet/inject"
@@ -16,7 +21,8 @@ static const char * const test[] = {
 	"clock_monotonic", "clock_handoff", "clocksource_switch", "cpu_hotplug", "nmi_backtrace",
 	"umip", "page_lock", "page_fault",
 };
-#define NR_TESTS	(sizeof(test) / sizeof(test[0]))
+
+#define NR_TESTS	ARRAY_SIZE(test)
 
 /* What tests tell in figures, by unit. */
 static struct {
@@ -26,7 +32,8 @@ static struct {
 	{ "reads" }, { "faults" }, { "NMIs" }, { "rounds" }, { "messages" }, { "sections" },
 	{ "trylocks" },
 };
-#define NR_TOTALS	(sizeof(total) / sizeof(total[0]))
+
+#define NR_TOTALS	ARRAY_SIZE(total)
 
 static bool stop_injecting;
 static unsigned int seed, nr_cpus;
