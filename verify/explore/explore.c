@@ -864,7 +864,7 @@ int main(int argc, char **argv)
 	const char *name = NULL, *replay = NULL, *program = argv[0];
 	size_t max_states = 100000000;
 	unsigned long random = 0;
-	bool first = false;
+	bool first = false, bad = false;
 	uint64_t seed = (uint64_t)time(NULL) << 20 ^ getpid();
 	unsigned int i, n = 0, failed = 0;
 	char *end;
@@ -892,12 +892,11 @@ int main(int argc, char **argv)
 			seed = strtoull(optarg, &end, 10);
 			break;
 		default:
-			optind = argc + 1;
+			bad = true;
 		}
-		if (*end)
-			optind = argc + 1;
+		bad = bad || *end;
 	}
-	if (optind != argc || (replay && !name)) {
+	if (bad || optind != argc || (replay && !name)) {
 		fprintf(stderr, "usage: %s [-f] [-c case] [-n most states] [-r random schedules [-S seed]]\n"
 			"       %s -c case -s schedule\n", program, program);
 		return 2;
