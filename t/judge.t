@@ -158,4 +158,59 @@ ok "no folder" refused usage sh "$judge" "$tmp/nothing"
 prepare 's/selftest: cpu_hotplug.*/selftest: <cpu> \& "hotplug"/'
 sh "$judge" "$tmp/run" >/dev/null
 ok "names are quoted in XML" grep -q 'selftest: &lt;cpu&gt; &amp; &quot;hotplug&quot;' "$tmp/run/junit.xml"
+
+# ---- judge-crash, CRASH=1 ----
+
+panic='[   15.1] Kernel panic - not syncing: sysrq triggered crash'
+reads='[   17.1] contention: 1000 reads of the clock in a panic, 0 of them back, 307220 ns; a CPU stopped in one'
+
+# boot <panic|kexec|base> <status of QEMU> <console's lines>
+boot() {
+	mkdir -p "$tmp/crash/$1"
+	echo "$2" >"$tmp/crash/$1/qemu-status"
+	shift
+	shift
+	printf '%s\n' 'init: crash starts' "$@"
+}
+crash() {
+	rm -rf "$tmp/crash"
+	for b in panic kexec; do
+		boot $b 0 "$panic" "$reads" >"$tmp/c"
+		mv "$tmp/c" "$tmp/crash/$b/console.log"
+	done
+	boot base 124 "$panic" >"$tmp/c"
+	mv "$tmp/c" "$tmp/crash/base/console.log"
+}
+# crash_verdict <which result is not ok, 0 for none>
+crash_verdict() {
+	sh "$judge-crash" "$tmp/crash" >"$tmp/said"
+	got=$?
+	cat "$tmp/said"
+	if [ "$1" = 0 ]; then
+		[ $got = 0 ] && grep -q '^PASS: 3 tests' "$tmp/crash/summary.txt"
+	else
+		[ $got = 1 ] && grep -q "^not ok $1 " "$tmp/said" && grep -q '^FAIL' "$tmp/crash/summary.txt"
+	fi
+}
+crash
+ok "panics that get through, and one that does not" crash_verdict 0
+sed -i '/contention:/d' "$tmp/crash/panic/console.log"
+ok "no word of the clock" crash_verdict 1
+crash
+sed -i 's/ 0 of them back/ 3 of them back/' "$tmp/crash/kexec/console.log"
+ok "a clock that steps back" crash_verdict 2
+crash
+echo 124 >"$tmp/crash/panic/qemu-status"
+ok "a panic that does not end" crash_verdict 1
+crash
+sed -i 's/, 307220 ns/, 0 ns/' "$tmp/crash/panic/console.log"
+ok "a clock that stands" crash_verdict 1
+crash
+echo "$reads" >>"$tmp/crash/base/console.log"
+ok "the base gets through" crash_verdict 3
+crash
+sed -i '/Kernel panic/d' "$tmp/crash/base/console.log"
+ok "the base did not even panic" crash_verdict 3
+ok "no folders" refused usage sh "$judge-crash" "$tmp"
+
 done_testing

@@ -67,6 +67,14 @@ ok "the kernel's own tests of mm" run BASE=5.1 MM=1
 ok "take a build as well" calls 'build boot judge '
 ok "MM=0 is without" run BASE=5.1 MM=0 TESTS=one
 ok "as it was before" calls 'build boot judge '
+ok "panics" run BASE=5.1 CRASH=1
+ok "take a build as well" calls 'build boot judge '
+ok "and a soak" run BASE=5.1 SOAK=1
+ok "too" calls 'build boot judge '
+ok "DEBUG=kasan" run BASE=5.1 DEBUG=kasan
+ok "has a build of its own" calls 'build boot judge '
+ok "DEBUG=0 and CRASH=0 are without" run BASE=5.1 DEBUG=0 CRASH=0 SOAK=''
+ok "as it was at first" calls 'build boot judge '
 
 touch "$tmp/fails"
 ok "a bad verdict is a failure" refused 'report' run BASE=5.1
@@ -77,6 +85,8 @@ rm "$tmp/broken"
 ok "and the next run" run BASE=5.2
 ok "goes on from the build" calls 'build boot judge '
 
+ok "unknown DEBUG" refused "DEBUG=kmsan: 1, kasan or rt" run DEBUG=kmsan
+ok "SOAK is minutes" refused "SOAK=1h: minutes" run SOAK=1h
 ok "unknown BASE" refused "unknown base '9.9'" run BASE=9.9
 ok "SMP that is no number" refused 'SMP=x' run SMP=x
 ok "one CPU is too few" refused 'SMP=1' run SMP=1
