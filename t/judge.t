@@ -187,9 +187,9 @@ crash_verdict() {
 	got=$?
 	cat "$tmp/said"
 	if [ "$1" = 0 ]; then
-		[ $got = 0 ] && grep -q '^PASS: 3 tests' "$tmp/crash/summary.txt"
+		[ "$got" = 0 ] && grep -q '^PASS: 3 tests' "$tmp/crash/summary.txt"
 	else
-		[ $got = 1 ] && grep -q "^not ok $1 " "$tmp/said" && grep -q '^FAIL' "$tmp/crash/summary.txt"
+		[ "$got" = 1 ] && grep -q "^not ok $1 " "$tmp/said" && grep -q '^FAIL' "$tmp/crash/summary.txt"
 	fi
 }
 crash

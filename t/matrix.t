@@ -14,7 +14,7 @@
 "$TOP/scripts/packages" matrix || exit
 export CCACHE_DIR="$CACHE/ccache" KBUILD_BUILD_TIMESTAMP='1 Jan 2026' KBUILD_BUILD_USER=test \
 	KBUILD_BUILD_HOST=test
-clang=clang-19	# what the newest base asks for
+clang="clang-19"	# what the newest base asks for
 suite=tools/testing/selftests/contention
 
 kmake() {

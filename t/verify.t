@@ -60,7 +60,7 @@ finish_longest() {
 	wait "$longest"
 	got=$?
 	cat "$tmp/longest"
-	return $got
+	return "$got"
 }
 for p in percpu_ratelimit page_lock; do
 	relay "$p" "$explore$p"
