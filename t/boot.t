@@ -19,6 +19,7 @@ boot() {
 	results=$TOP/results/test-$name
 	rm -rf "$results"
 	diag "$name: booting, results in $results"
+	verdict "$base" "${2:-boot}"
 	status=0
 	BASE=$base DEBUG=$debug MM=$mm CRASH=$crash RESULTS=$results "$TOP/scripts/run" >"$tmp/log" 2>&1 || status=$?
 	if [ -s "$results/results.ktap" ]; then

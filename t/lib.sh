@@ -62,11 +62,16 @@ done_testing() {
 	exit $failed
 }
 
-# verdict <base> <configuration> <0 if good>: a field of the table at the end of make test-all.
+# verdict <base> <configuration> [<0 if good>]: a field of the table at the end of make test-all. Without
+# the last, it is about to be tried.
 verdict() {
 	[ -z "${TEST_ALL:-}" ] || {
 		mkdir -p "$TOP/results"
-		[ "$3" = 0 ] && echo "$1 $2 pass" || echo "$1 $2 FAIL"
+		case ${3:-} in
+		'') echo "$1 $2 died" ;;
+		0) echo "$1 $2 pass" ;;
+		*) echo "$1 $2 FAIL" ;;
+		esac
 	} >>"$TOP/results/matrix"
 }
 

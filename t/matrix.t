@@ -89,14 +89,15 @@ config() {
 	esac
 	out=$CACHE/build/matrix-$base-$1
 	mkdir -p "$out"
+	verdict "$base" "$1"
 	before=$failed
 	failed=0
 	edited=$(sources M)
 	added=$(sources A)
-	git -C "$work" checkout -q -f --detach base
+	git -C "$work" checkout -q -f --detach base || exit
 	# shellcheck disable=SC2086 # a list of paths
 	ok "$base $1: the base compiles" base_compiles "$1" $edited
-	git -C "$work" checkout -q -f --detach series
+	git -C "$work" checkout -q -f --detach series || exit
 	ok "$base $1: configuration" configure "$1"
 	# With one CPU nothing is left, with 32 bits what needs no 64.
 	case $1 in

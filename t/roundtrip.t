@@ -23,11 +23,11 @@ patches() {
 }
 
 ok "make tree" scripts/tree 6.12 "$dir"
-hpet=$(git -C "$dir" log --format=%h -1 base..series -- arch/x86/kernel/hpet.c)
+hpet=$(git -C "$dir" log --reverse --format=%h base..series -- arch/x86/kernel/hpet.c | head -n 1)
 n=$(($(git -C "$dir" rev-list --count "$hpet..series") + 1))
-# The first line that the HPET patch adds to the base's file gets a comment in front.
+# The second place where the HPET patch adds to the base's file gets a comment in front.
 line=$(git -C "$dir" diff -U0 "$hpet^" "$hpet" -- arch/x86/kernel/hpet.c |
-	sed -n 's/^@@ -[^ ]* +\([0-9]*\).*/\1/p' | head -n 1)
+	sed -n 's/^@@ -[^ ]* +\([0-9]*\).*/\1/p' | sed -n 2p)
 amend "$dir" $n "sed -i '${line}i /* round trip: hook */' arch/x86/kernel/hpet.c
 	sed -i '/^config HPET_SHARED_READ/,/help/s/^\thelp/&\n\t  Round trip: help./' kernel/Kconfig.contention
 	git commit -q --amend -m \"\$(git log -1 --format=%B | sed '2a Round trip: message.\n')\""

@@ -12,7 +12,11 @@
 #ifndef PAGE_QUEUE_H
 #define PAGE_QUEUE_H
 
+/* Whoever wants to see what page_lock.h does with the lock has put himself in between. */
 #include <linux/page_lock.h>
+#undef test_bit
+#undef test_and_set_bit
+#undef test_and_set_bit_lock
 
 #define QUEUE_MAX	8
 

@@ -88,6 +88,7 @@ static unsigned int now_cpu;
 static unsigned int now_option;
 static jmp_buf scheduler, failure;
 static bool tracing;
+static bool all_differ;		/* no CPU is like another */
 static char said[2048];
 static char reason[256];
 
@@ -156,7 +157,7 @@ static void stop(enum status status, const char *what, unsigned int options)
 	}
 	if (++now->steps > worst_steps)
 		worst_steps = now->steps;
-	explore_check(now->steps <= this_case->max_steps,
+	explore_check(!this_case->max_steps || now->steps <= this_case->max_steps,
 		      "not done after %u steps of its own", this_case->max_steps);
 }
 
@@ -237,9 +238,14 @@ void explore_mark(unsigned int marks)
 	(now ? now : stepped)->marks |= marks;
 }
 
+void explore_unmark(unsigned int marks)
+{
+	now->marks &= ~marks;
+}
+
 unsigned int explore_marks(void)
 {
-	return now->marks;
+	return (now ? now : stepped)->marks;
 }
 
 void explore_say(const char *format, ...)
@@ -287,12 +293,13 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 
 static void hash_image(struct image *image, unsigned int cpu)
 {
-	uint64_t hash = this_case->alike ? 1 : cpu + 1;
+	uint64_t hash = this_case->alike && !all_differ ? 1 : cpu + 1;
 
 	hash = hash_bytes(hash, &image->status, sizeof(image->status));
 	hash = hash_bytes(hash, &image->marks, sizeof(image->marks));
 	if (image->status != DONE) {
-		hash = hash_bytes(hash, &image->steps, sizeof(image->steps));
+		if (this_case->max_steps)
+			hash = hash_bytes(hash, &image->steps, sizeof(image->steps));
 		hash = hash_bytes(hash, &image->until, sizeof(image->until));
 		hash = hash_bytes(hash, &image->arg, sizeof(image->arg));
 		hash = hash_bytes(hash, image->regs, sizeof(image->regs));
@@ -790,6 +797,14 @@ static void take_schedule(void)
 		memcpy(schedule[i], nodes[i + 1].choice, 2);
 }
 
+static const char *own_steps(const struct explore_case *c)
+{
+	static char text[48];
+
+	snprintf(text, sizeof(text), ", %u of %u own steps", worst_steps, c->max_steps);
+	return c->max_steps ? text : "";
+}
+
 /* Searches a case, and says in one line of TAP how it went, and why. */
 static bool explore(const struct explore_case *c, unsigned int number, const char *program,
 		    size_t max_states)
@@ -797,6 +812,7 @@ static bool explore(const struct explore_case *c, unsigned int number, const cha
 	char bound[32] = "";
 	unsigned int i;
 	double begin = seconds();
+	char first_reason[sizeof(reason)];
 	int ret, preemptions;
 
 	set_up(c);
@@ -810,9 +826,14 @@ static bool explore(const struct explore_case *c, unsigned int number, const cha
 			printf("not ok %u - %s # it never came to: %s\n", number, c->name, c->saw[i]);
 			return false;
 		}
-		printf("ok %u - %s: %s # %zu states, %llu steps, %.2g schedules%s, %u of %u own steps, %.1f s\n",
+		if (c->preemptions < 0 && c->max_steps && worst_steps != c->max_steps) {
+			printf("not ok %u - %s # no CPU takes %u steps of its own, the most are %u\n",
+			       number, c->name, c->max_steps, worst_steps);
+			return false;
+		}
+		printf("ok %u - %s: %s # %zu states, %llu steps, %.15g schedules%s%s, %.1f s\n",
 		       number, c->name, c->what, nr_states, steps, nodes[0].schedules, bound,
-		       worst_steps, c->max_steps, seconds() - begin);
+		       own_steps(c), seconds() - begin);
 		return true;
 	}
 	if (ret == -2) {
@@ -822,11 +843,16 @@ static bool explore(const struct explore_case *c, unsigned int number, const cha
 	}
 	/* The same with as few preemptions as can be is easier to understand. */
 	take_schedule();
-	for (preemptions = 0; c->preemptions < 0 || preemptions < c->preemptions; preemptions++) {
-		if (search(preemptions, max_states) == -1) {
-			take_schedule();
-			break;
-		}
+	strcpy(first_reason, reason);
+	ret = 0;
+	for (preemptions = 0; !ret && (c->preemptions < 0 || preemptions < c->preemptions);
+	     preemptions++)
+		ret = search(preemptions, max_states);
+	if (ret == -1) {
+		take_schedule();
+		preemptions--;
+	} else {
+		strcpy(reason, first_reason);
 	}
 	printf("not ok %u - %s: %s # %u steps, %d preemptions\n# %s\n", number, c->name, c->what,
 	       schedule_length, preemptions, reason);
@@ -853,9 +879,8 @@ static bool try_random(const struct explore_case *c, unsigned int number, const 
 		print_table(program);
 		return false;
 	}
-	printf("ok %u - %s: %s # %lu random schedules, %llu steps, seed %" PRIu64 ", %u of %u own steps, %.1f s\n",
-	       number, c->name, c->what, count, steps, seed, worst_steps, c->max_steps,
-	       seconds() - begin);
+	printf("ok %u - %s: %s # %lu random schedules, %llu steps, seed %" PRIu64 "%s, %.1f s\n",
+	       number, c->name, c->what, count, steps, seed, own_steps(c), seconds() - begin);
 	return true;
 }
 
@@ -870,11 +895,14 @@ int main(int argc, char **argv)
 	char *end;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "c:fn:r:s:S:")) != -1) {
+	while ((opt = getopt(argc, argv, "c:dfn:r:s:S:")) != -1) {
 		end = "";
 		switch (opt) {
 		case 'c':
 			name = optarg;
+			break;
+		case 'd':
+			all_differ = true;
 			break;
 		case 'f':
 			first = true;
@@ -897,7 +925,7 @@ int main(int argc, char **argv)
 		bad = bad || *end;
 	}
 	if (bad || optind != argc || (replay && !name)) {
-		fprintf(stderr, "usage: %s [-f] [-c case] [-n most states] [-r random schedules [-S seed]]\n"
+		fprintf(stderr, "usage: %s [-d] [-f] [-c case] [-n most states] [-r random schedules [-S seed]]\n"
 			"       %s -c case -s schedule\n", program, program);
 		return 2;
 	}

@@ -37,7 +37,9 @@
  * @init: sets up what CPUs share; all of it is zero before
  * @check: called after each step; NULL if there is nothing to check
  * @end: called when all CPUs are done
- * @max_steps: a CPU's own steps from one explore_point() to the next, however the others run
+ * @max_steps: a CPU's own steps from one explore_point() to the next, however the others run; where
+ *	there is no bound on preemptions, some CPU has to need as many. 0: they are not counted,
+ *	which saves states; to go round for ever is a failure nevertheless
  * @preemptions: how often a CPU may be stopped in the middle of something; -1: no bound
  * @saw: what has to happen somewhere, by explore_saw(), or the case proves nothing
  */
@@ -94,6 +96,7 @@ unsigned int explore_steps(void);
  * was.
  */
 void explore_mark(unsigned int marks);
+void explore_unmark(unsigned int marks);
 unsigned int explore_marks(void);
 
 /* A line in the table of a schedule. */

@@ -3,10 +3,35 @@
  * include/linux/page_lock.h in its wait queue: one owner at a time, and nobody sleeps for a lock that
  * is free.
  */
+#include <linux/bitops.h>
 #include <stdio.h>
 
-#include "page_queue.h"
 #include "explore.h"
+
+/* The CPU has looked, and the lock was free. */
+#define SAW_FREE	1
+
+static __always_inline bool looks(long nr, const volatile unsigned long *addr)
+{
+	bool set = test_bit(nr, addr);
+
+	explore_unmark(SAW_FREE);
+	if (!set)
+		explore_mark(SAW_FREE);
+	return set;
+}
+
+/* What the header is there for: no locked instruction where a look has said, or would say, no. */
+#define tries(test_and_set, nr, addr) ({					\
+	explore_check(explore_marks() & SAW_FREE, "tries without a look");	\
+	explore_unmark(SAW_FREE);						\
+	test_and_set(nr, addr);							\
+})
+#define test_bit(nr, addr)		looks(nr, addr)
+#define test_and_set_bit(nr, addr)	tries(test_and_set_bit, nr, addr)
+#define test_and_set_bit_lock(nr, addr)	tries(test_and_set_bit_lock, nr, addr)
+
+#include "page_queue.h"
 
 static explore_shared unsigned long flags;
 static explore_shared unsigned long sequence;
@@ -149,22 +174,22 @@ const struct explore_case explore_cases[] = {
 	{
 		.name = "alone", .what = "1 CPU",
 		.cpu = { tries_alone },
-		.init = unfair, .check = check, .end = end, .max_steps = 10, .preemptions = -1,
+		.init = unfair, .check = check, .end = end, .max_steps = 5, .preemptions = -1,
 		.saw = { "won" },
 	}, {
 		.name = "unfair", .what = "3 CPUs, a waiter tries again",
 		.cpu = { locks_2, locks_2, locks_1 },
-		.init = unfair, .check = check, .end = end, .max_steps = 60, .preemptions = -1,
+		.init = unfair, .check = check, .end = end, .max_steps = 32, .preemptions = -1,
 		.saw = { "sleep" },
 	}, {
 		.name = "fair", .what = "3 CPUs, the owner hands over",
 		.cpu = { locks_2, locks_2, locks_1 },
-		.init = fair, .check = check, .end = end, .max_steps = 60, .preemptions = -1,
+		.init = fair, .check = check, .end = end, .max_steps = 16, .preemptions = -1,
 		.saw = { "sleep", "handed over" },
 	}, {
 		.name = "try", .what = "3 CPUs, one of which only tries",
 		.cpu = { locks_2, locks_2, tries_2 },
-		.init = unfair, .check = check, .end = end, .max_steps = 60, .preemptions = -1,
+		.init = unfair, .check = check, .end = end, .max_steps = 32, .preemptions = -1,
 		.saw = { "sleep", "failed try" },
 	},
 };

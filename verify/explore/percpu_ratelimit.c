@@ -11,7 +11,6 @@
 #include "explore.h"
 
 #define NR_CPUS		3
-#define INTERVAL	2
 
 static explore_shared struct percpu_ratelimit rl;
 static DEFINE_PER_CPU(struct percpu_ratelimit_cpu, rl_cpu);
@@ -25,9 +24,13 @@ static explore_shared struct {
 	unsigned long	began[EXPLORE_MAX_CPUS];
 	unsigned char	got[EXPLORE_MAX_CPUS];	/* the place that a transition gave */
 	unsigned char	calls, allowed, told;
-	unsigned long	full_until;		/* the end of the last window that was full */
-	bool		full;
+	/* Since its call began, a CPU has seen a window that was full, and not over. */
+	bool		seen_full[EXPLORE_MAX_CPUS];
+	bool		calling[EXPLORE_MAX_CPUS];
 } ghost;
+
+/* Jiffies; 0 counts as 1. */
+static unsigned int interval;
 
 /* CPUs that a task may run on, and whether NMIs and other tasks share one. */
 static unsigned int cpus_to_choose;
@@ -65,13 +68,16 @@ static __always_inline unsigned int call(void)
 	/* Not where others write to it: they may be late, which costs a look and no more. */
 	known = cpus_to_choose || one_cpu ? 0 : DEADLINE(copies[shim_cpu()].closed);
 	ghost.began[explore_cpu()] = shim_jiffies;
+	ghost.seen_full[explore_cpu()] = false;
+	ghost.calling[explore_cpu()] = true;
 	place = percpu_ratelimit_allow(&rl);
 	cpu = explore_cpu();
 	explore_say(place ? "is let through as %u" : "is refused", place);
 	explore_check(place == ghost.got[cpu], "is told %u, but its place is %u", place,
 		      ghost.got[cpu]);
-	explore_check(place || (ghost.full && before(ghost.began[cpu], ghost.full_until)),
-		      "invariant 5: is refused, though no window was full");
+	ghost.calling[cpu] = false;
+	explore_check(place || ghost.seen_full[cpu],
+		      "invariant 5: is refused, and has seen no full window");
 	explore_check(!known || !before(shim_jiffies << 8, known << 8) || explore_steps() <= 3,
 		      "its CPU knows that the window is full, and it asks the others");
 	if (known && !place && explore_steps() <= 3)
@@ -154,8 +160,14 @@ static void ticks_long(void)
 {
 	explore_point("ticks");
 	shim_access(&shim_jiffies, sizeof(shim_jiffies), SHIM_RMW);
-	shim_jiffies += 5 * INTERVAL;
+	shim_jiffies += 10;
 	tick();
+}
+
+/* The word of a window that is full, and not over for a call that began then. */
+static bool full_for(u64 w, unsigned long began)
+{
+	return COUNT(w) == rl.burst && before(began << 8, DEADLINE(w) << 8);
 }
 
 static void check(void)
@@ -163,7 +175,14 @@ static void check(void)
 	u64 was = ghost.word, is = rl.word.counter;
 	unsigned int cpu = explore_cpu();
 	unsigned long at;
+	unsigned int i;
 
+	/* Whoever called looked at one of these in the step that was just made, or did not look. */
+	if (ghost.calling[cpu]) {
+		ghost.seen_full[cpu] |= full_for(is, ghost.began[cpu]);
+		for (i = 0; i < NR_CPUS; i++)
+			ghost.seen_full[cpu] |= full_for(copies[i].closed, ghost.began[cpu]);
+	}
 	explore_check(ghost.told <= copies[0].events[PERCPU_RATELIMIT_SUPPRESSED] +
 		      copies[1].events[PERCPU_RATELIMIT_SUPPRESSED] +
 		      copies[2].events[PERCPU_RATELIMIT_SUPPRESSED],
@@ -175,7 +194,7 @@ static void check(void)
 	explore_check(!ghost.got[cpu], "moves the word twice");
 	ghost.got[cpu] = COUNT(is);
 	if (COUNT(is) == 1) {
-		at = DEADLINE(is) - INTERVAL;
+		at = DEADLINE(is) - max(interval, 1U);
 		explore_check(SAME_TIME(at, ghost.began[cpu]) ||
 			      (before(ghost.began[cpu] << 8, at << 8) &&
 			       !before(shim_jiffies << 8, at << 8)),
@@ -187,11 +206,6 @@ static void check(void)
 		explore_check(COUNT(is) == COUNT(was) + 1, "the count moves by more than one");
 		explore_check(COUNT(is) <= rl.burst, "invariant 2: more than %u in a window",
 			      rl.burst);
-	}
-	if (COUNT(is) == rl.burst) {
-		ghost.full = true;
-		/* The upper bits are those of the time that it is near to. */
-		ghost.full_until = shim_jiffies + ((long)((DEADLINE(is) - shim_jiffies) << 8) >> 8);
 	}
 }
 
@@ -216,7 +230,8 @@ static void start(unsigned int burst, unsigned long at, unsigned int count)
 	cpus_to_choose = 0;
 	one_cpu = false;
 	rl.cpu = &rl_cpu;
-	rl.interval = INTERVAL;
+	interval = 2;
+	rl.interval = interval;
 	rl.burst = burst;
 	explore_constant(&rl.cpu, offsetof(struct percpu_ratelimit, burst) + sizeof(rl.burst) -
 			 offsetof(struct percpu_ratelimit, cpu));
@@ -259,6 +274,13 @@ static void burst_of_three(void)
 	start(3, 1000, 0);
 }
 
+static void no_interval(void)
+{
+	start(1, 1000, 0);
+	interval = 0;
+	rl.interval = 0;
+}
+
 static void migrates(void)
 {
 	start(1, 1000, 0);
@@ -273,58 +295,62 @@ static void shares_a_cpu(void)
 }
 
 /*
- * Look at the time, at what the CPU knows, and at the word; for each of the windows met, fail as
- * often as it lets through; remember that the last is full; count.
+ * The most steps are what the search found, where it found all: 1 to look at the time, 1 at what the
+ * CPU knows, 1 at the word, then a try for each place that others can take in the windows that a call
+ * meets, 1 to remember that the last is full, 1 to count.
  */
-#define MOST_STEPS(burst, windows)	(3 + (burst) * (windows) + 2)
-
 #define OUTCOMES	{ "open", "take", "none", "known" }
 
 const struct explore_case explore_cases[] = {
 	{
 		.name = "first", .what = "3 CPUs, a limit of 2 that was never used",
 		.cpu = { calls_2, calls_2, calls_1, ticks_2 },
-		.init = never_used, .check = check, .end = end, .max_steps = MOST_STEPS(2, 2), .preemptions = -1,
+		.init = never_used, .check = check, .end = end, .max_steps = 9, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "boot", .what = "2 CPUs, a limit that was never used, jiffies below 0",
 		.cpu = { calls_2, calls_2, ticks_3 },
 		.init = never_used_wrap, .check = check, .end = end,
-		.max_steps = MOST_STEPS(2, 2), .preemptions = -1, .saw = OUTCOMES,
+		.max_steps = 7, .preemptions = -1, .saw = OUTCOMES,
 	}, {
 		.name = "wrap", .what = "2 CPUs, a full window before, the deadline wraps",
 		.cpu = { calls_3, calls_3, ticks_3 },
-		.init = full_before_wrap, .check = check, .end = end, .max_steps = MOST_STEPS(2, 2),
+		.init = full_before_wrap, .check = check, .end = end, .max_steps = 8,
 		.preemptions = -1, .saw = OUTCOMES,
 	}, {
 		.name = "jiffies", .what = "2 CPUs, a window not full before, jiffies wraps",
 		.cpu = { calls_3, calls_3, ticks_3 },
-		.init = jiffies_wrap, .check = check, .end = end, .max_steps = MOST_STEPS(2, 3),
+		.init = jiffies_wrap, .check = check, .end = end, .max_steps = 8,
 		.preemptions = -1, .saw = OUTCOMES,
 	}, {
 		.name = "one", .what = "3 CPUs, a limit of 1",
 		.cpu = { calls_2, calls_2, calls_1, ticks_3 },
-		.init = burst_of_one, .check = check, .end = end, .max_steps = MOST_STEPS(1, 2),
+		.init = burst_of_one, .check = check, .end = end, .max_steps = 7,
 		.preemptions = -1, .saw = { "open", "none", "known" },
 	}, {
 		.name = "three", .what = "3 CPUs, a limit of 3",
 		.cpu = { calls_2, calls_2, calls_2, ticks_2 },
-		.init = burst_of_three, .check = check, .end = end, .max_steps = MOST_STEPS(3, 2),
+		.init = burst_of_three, .check = check, .end = end, .max_steps = 11,
 		.preemptions = 3, .saw = OUTCOMES,
+	}, {
+		.name = "zero", .what = "2 CPUs, an interval of 0",
+		.cpu = { calls_3, calls_3, ticks_2 },
+		.init = no_interval, .check = check, .end = end, .max_steps = 7,
+		.preemptions = -1, .saw = { "open", "none" },
 	}, {
 		.name = "gap", .what = "2 CPUs, and long times without a call",
 		.cpu = { calls_3, calls_3, ticks_long },
-		.init = burst_of_one, .check = check, .end = end, .max_steps = MOST_STEPS(1, 3),
+		.init = burst_of_one, .check = check, .end = end, .max_steps = 7,
 		.preemptions = -1, .saw = { "open", "none", "known" },
 	}, {
 		.name = "migrates", .what = "2 tasks that are on any CPU at any time",
 		.cpu = { calls_3, calls_2, ticks_2 },
-		.init = migrates, .check = check, .end = end, .max_steps = 14, .preemptions = -1,
+		.init = migrates, .check = check, .end = end, .max_steps = 10, .preemptions = -1,
 		.saw = { "open", "none" },
 	}, {
 		.name = "nmi", .what = "a CPU with NMIs and another one",
 		.cpu = { calls_2, calls_2, calls_2, ticks_2 },
-		.init = shares_a_cpu, .check = check, .end = end, .max_steps = MOST_STEPS(1, 2),
+		.init = shares_a_cpu, .check = check, .end = end, .max_steps = 7,
 		.preemptions = 4, .saw = { "open", "none" },
 	}, {
 		.name = "tell", .what = "3 CPUs tell how many were suppressed",

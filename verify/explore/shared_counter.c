@@ -36,12 +36,23 @@ unsigned int shim_cpu(void)
 #define LED		BIT(0)
 #define TOOK_OVER	BIT(1)
 #define SAMPLED		BIT(2)
-#define IN_NMI		BIT(3)
+#define SAMPLED_TWICE	BIT(3)
+#define IN_NMI		BIT(4)
+#define IRQS_OFF	BIT(5)
+#define THIEF		BIT(6)	/* made up, see thieves_5() */
 #define COUNTED(event)	BIT(8 + (event))
 
 bool shim_in_nmi(void)
 {
 	return explore_marks() & IN_NMI;
+}
+
+void shim_irqs_off(bool off)
+{
+	if (off)
+		explore_mark(IRQS_OFF);
+	else
+		explore_unmark(IRQS_OFF);
 }
 
 /* The counts belong to no state. Who asks for the place of one is about to add to it. */
@@ -94,7 +105,8 @@ static u64 unwrap(u32 value)
 
 static __always_inline u32 sample(void)
 {
-	explore_mark(SAMPLED);
+	explore_check(!(explore_marks() & SAMPLED_TWICE), "samples a third time");
+	explore_mark(explore_marks() & SAMPLED ? SAMPLED_TWICE : SAMPLED);
 	if (counter_stands) {
 		hardware += explore_choose("sample, ticks", 2);
 	} else {
@@ -138,6 +150,7 @@ static __always_inline void read_one(unsigned int context)
 		      is_counted(SHARED_COUNTER_FRESH, LED | SAMPLED) ||
 		      is_counted(SHARED_COUNTER_FRESH, TOOK_OVER | SAMPLED),
 		      "counts something else than it did: %x", explore_marks());
+	explore_check(!(explore_marks() & IRQS_OFF), "leaves interrupts off");
 	explore_check(!context || is_counted(SHARED_COUNTER_FRESH, SAMPLED), "waits in an NMI");
 	if (value > newest)
 		newest = value;
@@ -183,6 +196,8 @@ static void check(void)
 		else
 			explore_check(!EPOCH(was) && !EPOCH(is), "lead with an epoch");
 		explore_mark(LOCKED(was) ? TOOK_OVER : LED);
+		explore_check(explore_marks() & IRQS_OFF || explore_marks() & THIEF,
+			      "holds the lock with interrupts on");
 		return;
 	}
 	explore_check(SEQ(is) == (SEQ(was) + 1) % (1 << 26), "seq moves by more than one");
@@ -200,13 +215,17 @@ static void thieves_5(void)
 
 	for (i = 0; i < 5; i++) {
 		explore_point("takes over, and stops for ever");
+		explore_mark(THIEF);
 		shim_access(&sc.word, sizeof(sc.word), SHIM_RMW);
 		if (LOCKED(sc.word.counter))
 			sc.word.counter += SHARED_COUNTER_EPOCH;
 	}
 }
 
-/* seq wraps after two publishes, as does the counter after two samples. */
+/*
+ * seq wraps after two publishes, as does the counter after two samples. With more CPUs than polls, no
+ * CPU waits for longer than another: in a case whose CPUs are alike they must not.
+ */
 static void start(unsigned int bits, unsigned int cpus, u64 state)
 {
 	sc.shift = 32 - bits;
@@ -227,24 +246,24 @@ static void start(unsigned int bits, unsigned int cpus, u64 state)
 
 static void free_32(void)
 {
-	start(32, 4, 0);
+	start(32, EXPLORE_MAX_CPUS, 0);
 }
 
 static void free_24(void)
 {
-	start(24, 4, 0);
+	start(24, EXPLORE_MAX_CPUS, 0);
 }
 
 static void stands(void)
 {
-	start(32, 4, 0);
+	start(32, EXPLORE_MAX_CPUS, 0);
 	counter_stands = true;
 }
 
 /* As on resume. Nobody was reading. */
 static void was_set_back(void)
 {
-	start(32, 4, 0);
+	start(32, EXPLORE_MAX_CPUS, 0);
 	sc.word.counter += 1000;
 	word_before = sc.word.counter;
 	word_at_first = sc.word.counter;
@@ -253,13 +272,13 @@ static void was_set_back(void)
 
 static void held(void)
 {
-	start(32, 4, SHARED_COUNTER_LOCK);
+	start(32, EXPLORE_MAX_CPUS, SHARED_COUNTER_LOCK);
 }
 
 /* Whoever holds the lock is stopped for ever, as are 31 who took over from him. */
 static void held_for_ever(void)
 {
-	start(32, 4, SHARED_COUNTER_LOCK | SHARED_COUNTER_EPOCH_MASK);
+	start(32, EXPLORE_MAX_CPUS, SHARED_COUNTER_LOCK | SHARED_COUNTER_EPOCH_MASK);
 }
 
 /* The last CPU waits for longer than the others. */
@@ -311,7 +330,7 @@ const struct explore_case explore_cases[] = {
 	}, {
 		.name = "narrow", .what = "3 CPUs, a counter of 24 bits",
 		.cpu = { reads_2, reads_2, reads_1 }, .alike = true,
-		.init = free_24, .check = check, .max_steps = 15, .preemptions = -1,
+		.init = free_24, .check = check, .max_steps = 0, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "staggered", .what = "3 CPUs with bounds of 3, 4 and 5 polls",
@@ -326,12 +345,12 @@ const struct explore_case explore_cases[] = {
 	}, {
 		.name = "four", .what = "4 CPUs, 1 read each",
 		.cpu = { reads_1, reads_1, reads_1, reads_1 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 15, .preemptions = -1,
+		.init = free_32, .check = check, .max_steps = 0, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "three", .what = "3 CPUs, 2 reads each",
 		.cpu = { reads_2, reads_2, reads_2 }, .alike = true,
-		.init = free_32, .check = check, .max_steps = 15, .preemptions = -1,
+		.init = free_32, .check = check, .max_steps = 0, .preemptions = -1,
 		.saw = OUTCOMES,
 	},
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The threads, see threads.h. */
+#include <linux/irqflags.h>
 #include <linux/percpu.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -50,6 +51,11 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 	else if (!(r & 0xf))
 		for (i = r >> 24; i; i--)
 			barrier();
+}
+
+void shim_irqs_off(bool off)
+{
+	(void)off;
 }
 
 void threads_fail(const char *format, ...)

@@ -6,8 +6,8 @@
  * Faults of a counter and of those who read it, for tests. In /sys/kernel/debug/contention/<fix>/,
  * the file inject takes one of
  *
- *   stop CPU USECS	CPU's next read stops after it has sampled, with whatever lock it holds and
- *			with interrupts off, for that long; 0: until it is released
+ *   stop CPU USECS	CPU's next read of the clock stops after it has sampled, with whatever lock it
+ *			holds and with interrupts off, for that long; 0: until it is released
  *   freeze READS	as many reads find the same value
  *   back READS TICKS	as many reads find the counter that much too low
  *   release		all of that ends
@@ -18,6 +18,7 @@
 #include <linux/atomic.h>
 #include <linux/types.h>
 
+struct atomic_notifier_head;
 struct dentry;
 
 /**
@@ -52,7 +53,8 @@ struct contention_inject {
 
 #ifdef CONFIG_CONTENTION_INJECT
 u32 __contention_inject(struct contention_inject *inject, u32 value);
-void contention_inject_add(struct contention_inject *inject, struct dentry *dir);
+void contention_inject_add(struct contention_inject *inject, struct dentry *dir,
+			   struct atomic_notifier_head *panics);
 
 /**
  * contention_inject() - let what a test asked for happen to a value
@@ -72,7 +74,8 @@ static __always_inline u32 contention_inject(struct contention_inject *inject, u
 	return value;
 }
 
-static inline void contention_inject_add(struct contention_inject *inject, struct dentry *dir) { }
+static inline void contention_inject_add(struct contention_inject *inject, struct dentry *dir,
+					 struct atomic_notifier_head *panics) { }
 #endif
 
 #endif /* _LINUX_CONTENTION_INJECT_H */

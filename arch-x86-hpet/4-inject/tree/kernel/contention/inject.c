@@ -8,6 +8,7 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/kernel.h>
+#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -15,11 +16,6 @@
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
-
-/* Until 5.13 it is kernel.h that has the list. */
-#if __has_include("linux/panic_notifier.h")
-#include <linux/panic_notifier.h>
-#endif
 
 #define VALID			BIT_ULL(32)
 #define READS_IN_A_PANIC	1000
@@ -32,7 +28,6 @@ static notrace void inject_stop(struct contention_inject *inject)
 	bool for_ever = !usecs;
 
 	atomic_inc(&inject->stopped);
-	WRITE_ONCE(inject->stopping, true);
 	/* By the delay loop: this CPU must not ask for the time. */
 	while (READ_ONCE(inject->stopping) && (for_ever || usecs)) {
 		slice = for_ever ? 100 : min(usecs, 100U);
@@ -82,9 +77,14 @@ notrace u32 __contention_inject(struct contention_inject *inject, u32 value)
 		value -= READ_ONCE(inject->back_ticks);
 		atomic_inc(&inject->went_back);
 	}
-	if (!in_nmi() && READ_ONCE(inject->stop_cpu) == cpu &&
-	    cmpxchg(&inject->stop_cpu, cpu, -1) == cpu)
-		inject_stop(inject);
+	if (!in_nmi() && READ_ONCE(inject->stop_cpu) == cpu) {
+		/* Before it is decided, so that a release does not come between. */
+		WRITE_ONCE(inject->stopping, true);
+		if (cmpxchg(&inject->stop_cpu, cpu, -1) == cpu)
+			inject_stop(inject);
+		else
+			WRITE_ONCE(inject->stopping, false);
+	}
 	return value;
 }
 
@@ -99,17 +99,12 @@ static void inject_arm(struct contention_inject *inject)
 	synchronize_rcu();
 }
 
-static ssize_t inject_write(struct file *file, const char __user *user, size_t size, loff_t *pos)
-{
-	struct contention_inject *inject = file_inode(file)->i_private;
-	unsigned int a, b;
-	char text[48];
+static DEFINE_MUTEX(inject_mutex);
 
-	if (size >= sizeof(text))
-		return -EINVAL;
-	if (copy_from_user(text, user, size))
-		return -EFAULT;
-	text[size] = '\0';
+static ssize_t inject_command(struct contention_inject *inject, const char *text)
+{
+	unsigned int a, b;
+
 	if (sscanf(text, "stop %u %u", &a, &b) == 2) {
 		if (a >= nr_cpu_ids || !cpu_online(a))
 			return -EINVAL;
@@ -122,21 +117,40 @@ static ssize_t inject_write(struct file *file, const char __user *user, size_t s
 	} else if (sscanf(text, "freeze %u", &a) == 1 && a <= INT_MAX) {
 		inject_arm(inject);
 		atomic64_set(&inject->frozen_at, 0);
+		/* Pairs with the atomic_dec_if_positive() of who is to find frozen_at. */
 		atomic_set_release(&inject->freeze, a);
 	} else if (sscanf(text, "back %u %u", &a, &b) == 2 && a <= INT_MAX) {
 		inject_arm(inject);
 		WRITE_ONCE(inject->back_ticks, b);
+		/* Pairs with the atomic_dec_if_positive() of who is to use back_ticks. */
 		atomic_set_release(&inject->back, a);
 	} else if (!strncmp(text, "release", 7)) {
 		WRITE_ONCE(inject->armed, false);
-		WRITE_ONCE(inject->stop_cpu, -1);
+		/* In this order: a CPU that is just about to stop sees one of them. */
+		xchg(&inject->stop_cpu, -1);
 		WRITE_ONCE(inject->stopping, false);
 		atomic_set(&inject->freeze, 0);
 		atomic_set(&inject->back, 0);
 	} else {
 		return -EINVAL;
 	}
-	return size;
+	return 0;
+}
+
+static ssize_t inject_write(struct file *file, const char __user *user, size_t size, loff_t *pos)
+{
+	char text[48];
+	ssize_t ret;
+
+	if (size >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, user, size))
+		return -EFAULT;
+	text[size] = '\0';
+	mutex_lock(&inject_mutex);
+	ret = inject_command(file_inode(file)->i_private, text);
+	mutex_unlock(&inject_mutex);
+	return ret ? ret : size;
 }
 
 static int inject_show(struct seq_file *m, void *v)
@@ -194,13 +208,15 @@ static struct notifier_block inject_panic_block = {
  * contention_inject_add() - let tests use a counter's faults
  * @inject: what is to happen, in memory that stays
  * @dir: the folder in debugfs that contention_debug_add() gave
+ * @panics: panic_notifier_list, whose header is another one from 5.14 on
  *
  * Context: from an initcall, for one counter in the kernel.
  */
-void __init contention_inject_add(struct contention_inject *inject, struct dentry *dir)
+void __init contention_inject_add(struct contention_inject *inject, struct dentry *dir,
+				  struct atomic_notifier_head *panics)
 {
 	inject->stop_cpu = -1;
 	the_inject = inject;
 	debugfs_create_file("inject", 0600, dir, inject, &inject_fops);
-	atomic_notifier_chain_register(&panic_notifier_list, &inject_panic_block);
+	atomic_notifier_chain_register(panics, &inject_panic_block);
 }

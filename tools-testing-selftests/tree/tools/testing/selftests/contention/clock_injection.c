@@ -63,24 +63,24 @@ static bool injected_wait(const long *count, long than)
 static bool others_go_on(const int *cpu, int n, bool nmi)
 {
 	struct readers others, stopped;
-	bool good = false;
+	bool good = true, shown = false;
 	int try;
 
-	for (try = 0; try < TRIES && !good; try++) {
+	for (try = 0; try < TRIES && good && !shown; try++) {
 		injected_get();
 		if (readers_start(&stopped, cpu + n - 1, 1, false) ||
 		    readers_start(&others, cpu + 1, n - 2, true) ||
 		    !inject("stop", cpu[n - 1], STOP_USECS) ||
 		    !injected_wait(&injected.stopped, injected.stopped + 1))
 			ksft_exit_fail_msg("no CPU could be stopped\n");
-		good = !readers_progress(&others, 7);
+		good = !readers_progress(&others, 20);
 		if (nmi)
 			good = !file_write("/proc/sysrq-trigger", "l") && good;
-		good = !readers_progress(&others, 7) && good;
+		good = !readers_progress(&others, 20) && good;
 		injected_get();
-		if (good && !injected.stopping)
+		shown = injected.stopping;
+		if (!shown)
 			ksft_print_msg("the stop was over before all others had read\n");
-		good = good && injected.stopping;
 		inject("release", 0, 0);
 		readers_stop(&others);
 		readers_stop(&stopped);
@@ -88,7 +88,7 @@ static bool others_go_on(const int *cpu, int n, bool nmi)
 		readers_free(&others);
 		readers_free(&stopped);
 	}
-	return good;
+	return good && shown;
 }
 
 /* The same for a while in the kernel's own form, where nobody can be asked meanwhile. */
@@ -124,7 +124,7 @@ static bool others_stop(const int *cpu, int n)
 static bool short_stops(const int *cpu, int n)
 {
 	struct stats before, after;
-	struct readers all;
+	struct readers all = { 0 };
 	unsigned int i, x = 1;
 	bool good;
 	long from;

@@ -9,7 +9,7 @@
 
 #define MODULE	"clocksource-wdtest"
 
-static bool success, fail;
+static bool success, fail, began;
 
 static void restore_all(void)
 {
@@ -23,6 +23,9 @@ static void record(char *line)
 	if (!text)
 		return;
 	ksft_print_msg("%.*s\n", (int)strcspn(text, "\n"), text);
+	/* The older form says other things, and has no verdict. */
+	if (strstr(text, "Test: State"))
+		began = true;
 	if (strstr(text, "Success: All tests passed"))
 		success = true;
 	else if (strstr(text, "Fail: "))
@@ -33,7 +36,7 @@ int main(void)
 {
 	struct readers all;
 	static int cpu[MAX_CPUS];
-	int n, tenths;
+	int n, tenths, most;
 	bool good;
 
 	start();
@@ -43,19 +46,26 @@ int main(void)
 		skip_all("a module is loaded by root only");
 	if (!module_exists(MODULE))
 		skip_all("no module " MODULE " (CONFIG_TEST_CLOCKSOURCE_WATCHDOG=m)");
+	if (module_loaded(MODULE))
+		skip_all("the module " MODULE " is loaded already");
 	if (kmsg_open())
 		skip_all("cannot read " KMSG ": %s", strerror(errno));
 	restore = restore_all;
-	ksft_set_plan(2);
 	/* Some CPUs are left to the watchdog, which has little patience with them. */
 	n = n > 4 ? 2 : 1;
 	good = !readers_start(&all, cpu, n, true) && !readers_progress(&all, 10);
+	most = watchdog_seconds() * 8;
 	if (module_load(MODULE, NULL, ""))
 		ksft_exit_fail_msg("cannot load " MODULE ": %s\n", strerror(errno));
-	for (tenths = 0; tenths < 900 && !success && !fail; tenths++) {
+	for (tenths = 0; tenths < most && !success && !fail; tenths++) {
 		usleep(100000);
 		kmsg_read(record);
+		if (tenths > 50 && !began && !success && !fail) {
+			readers_stop(&all);
+			skip_all("this kernel's " MODULE " has no verdict");
+		}
 	}
+	ksft_set_plan(2);
 	good = !readers_progress(&all, 10) && good;
 	readers_stop(&all);
 	ksft_test_result(success && !fail, "the watchdog's test passes beside %d readers\n", n);

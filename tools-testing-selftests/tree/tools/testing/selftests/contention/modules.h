@@ -113,11 +113,37 @@ static inline int module_insert(const char *name, const char *params)
 	return ret;
 }
 
+/* What is built in cannot be loaded for a test, though modprobe says that it could. */
+static inline bool module_builtin(const char *name)
+{
+	char path[256], line[256], end[80];
+	struct utsname u;
+	bool found = false;
+	FILE *list;
+
+	snprintf(path, sizeof(path), "/sys/module/%s", module_name(name));
+	if (!access(path, F_OK) && !module_loaded(name))
+		return true;
+	if (uname(&u))
+		return false;
+	snprintf(path, sizeof(path), "/lib/modules/%s/modules.builtin", u.release);
+	snprintf(end, sizeof(end), "/%s.ko\n", name);
+	list = fopen(path, "r");
+	while (list && !found && fgets(line, sizeof(line), list))
+		found = strlen(line) > strlen(end) &&
+			!strcmp(line + strlen(line) - strlen(end), end);
+	if (list)
+		fclose(list);
+	return found;
+}
+
 static inline bool module_exists(const char *name)
 {
 	const char *modprobe = modprobe_find();
 	char path[256];
 
+	if (module_builtin(name))
+		return false;
 	if (modprobe)
 		return !modprobe_run(modprobe, "-n", name, "");
 	module_path(name, path, sizeof(path));
