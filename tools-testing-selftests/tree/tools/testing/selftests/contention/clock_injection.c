@@ -9,8 +9,10 @@
 
 #define INJECT		SWITCHES "hpet/inject"
 #define PRINTK		"/proc/sys/kernel/printk"
-#define STOP_USECS	8000000		/* less than a watchdog's patience */
-#define BASE_USECS	300000		/* longer where all vCPUs spin on one core */
+#define UNTIL_RELEASED	0
+#define BASE_USECS	300000		/* by a delay loop that was calibrated who knows how */
+#define BASE_USECS_MAX	6000000
+#define BASE_STOP	(NSEC / 5)	/* what it is to be by the clock, at least */
 #define TRIES		5
 
 static struct {
@@ -35,6 +37,7 @@ static void injected_get(void)
 		ksft_exit_fail_msg("cannot read " INJECT "\n");
 }
 
+/* A CPU that is stopped until it is released must be. */
 static void restore_all(void)
 {
 	inject("release", 0, 0);
@@ -70,17 +73,17 @@ static bool others_go_on(const int *cpu, int n, bool nmi)
 		injected_get();
 		if (readers_start(&stopped, cpu + n - 1, 1, false) ||
 		    readers_start(&others, cpu + 1, n - 2, true) ||
-		    !inject("stop", cpu[n - 1], STOP_USECS) ||
+		    !inject("stop", cpu[n - 1], UNTIL_RELEASED) ||
 		    !injected_wait(&injected.stopped, injected.stopped + 1))
 			ksft_exit_fail_msg("no CPU could be stopped\n");
-		good = !readers_progress(&others, 20);
+		good = !readers_progress(&others, 7);
 		if (nmi)
 			good = !file_write("/proc/sysrq-trigger", "l") && good;
-		good = !readers_progress(&others, 20) && good;
+		good = !readers_progress(&others, 7) && good;
 		injected_get();
 		shown = injected.stopping;
 		if (!shown)
-			ksft_print_msg("the stop was over before all others had read\n");
+			ksft_print_msg("the CPU is no longer stopped\n");
 		inject("release", 0, 0);
 		readers_stop(&others);
 		readers_stop(&stopped);
@@ -91,34 +94,41 @@ static bool others_go_on(const int *cpu, int n, bool nmi)
 	return good && shown;
 }
 
-/* The same for a while in the kernel's own form, where nobody can be asked meanwhile. */
+/*
+ * The same for a while in the kernel's own form, where nobody can be asked meanwhile. The clock says
+ * afterwards how long the stopped CPU stood, and how long each of the others did.
+ */
 static bool others_stop(const int *cpu, int n)
 {
+	unsigned int usecs = BASE_USECS;
+	__u64 stop = 0, least = 0;
 	struct readers all;
-	__u64 longest = 0;
 	int try, i;
 
-	for (try = 0; try < TRIES && longest < BASE_USECS * 800ULL; try++) {
+	for (try = 0; try < TRIES && (stop < BASE_STOP || least < stop / 10 * 7); try++) {
 		injected_get();
 		switch_set("hpet", "enabled", false);
 		if (readers_start(&all, cpu + 1, n - 1, false) ||
-		    !inject("stop", cpu[n - 1], BASE_USECS) ||
+		    readers_together(&all, 10) || !inject("stop", cpu[n - 1], usecs) ||
 		    !injected_wait(&injected.stopped, injected.stopped + 1))
 			ksft_exit_fail_msg("no CPU could be stopped\n");
 		while (injected.stopping)
 			injected_get();
-		readers_progress(&all, 10);
+		readers_together(&all, 10);
 		readers_stop(&all);
 		switch_set("hpet", "enabled", true);
-		/* The least of the others', for all of them are to have stood. */
-		longest = ~0ULL;
+		stop = all.r[n - 2].longest;
+		least = ~0ULL;
 		for (i = 0; i < n - 2; i++)
-			if (all.r[i].longest < longest)
-				longest = all.r[i].longest;
+			if (all.r[i].longest < least)
+				least = all.r[i].longest;
 		readers_free(&all);
+		if (stop < BASE_STOP && usecs < BASE_USECS_MAX)
+			usecs *= 4;
 	}
-	figure("injection_base_stood", "%llu", longest / 1000, "us");
-	return longest >= BASE_USECS * 800ULL;
+	figure("injection_base_stop", "%llu", stop / 1000, "us");
+	figure("injection_base_least_stood", "%llu", least / 1000, "us");
+	return stop >= BASE_STOP && least >= stop / 10 * 7;
 }
 
 static bool short_stops(const int *cpu, int n)
