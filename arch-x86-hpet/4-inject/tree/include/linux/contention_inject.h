@@ -6,8 +6,8 @@
  * Faults of a counter and of those who read it, for tests. In /sys/kernel/debug/contention/<fix>/,
  * the file inject takes one of
  *
- *   stop CPU USECS	CPU's next read of the clock stops after it has sampled, with whatever lock it
- *			holds and with interrupts off, for that long; 0: until it is released
+ *   stop CPU USECS	CPU's next read of the clock stops after it has sampled, with whatever lock
+ *			it holds and with interrupts off, for that long; 0: until it is released
  *   freeze READS	as many reads find the same value
  *   back READS TICKS	as many reads find the counter that much too low
  *   release		all of that ends

@@ -10,7 +10,7 @@
 #define INJECT		SWITCHES "hpet/inject"
 #define PRINTK		"/proc/sys/kernel/printk"
 #define UNTIL_RELEASED	0
-#define BASE_USECS	300000		/* by a delay loop that was calibrated who knows how */
+#define BASE_USECS	300000		/* by a delay loop, so roughly */
 #define BASE_USECS_MAX	6000000
 #define BASE_STOP	(NSEC / 5)	/* what it is to be by the clock, at least */
 #define TRIES		5
