@@ -10,7 +10,7 @@
 #define INJECT		SWITCHES "hpet/inject"
 #define PRINTK		"/proc/sys/kernel/printk"
 #define UNTIL_RELEASED	0
-#define BASE_USECS	300000		/* by a delay loop, so roughly */
+#define BASE_USECS	300000		/* by a delay loop, roughly */
 #define BASE_USECS_MAX	6000000
 #define BASE_STOP	(NSEC / 5)	/* what it is to be by the clock, at least */
 #define TRIES		5
@@ -95,8 +95,8 @@ static bool others_go_on(const int *cpu, int n, bool nmi)
 }
 
 /*
- * The same for a while in the kernel's own form, where nobody can be asked meanwhile. The clock says
- * afterwards how long the stopped CPU stood, and how long each of the others did.
+ * The same for a while in the kernel's own form, where nobody can be asked meanwhile. The clock
+ * says afterwards how long the stopped CPU stood, and how long each of the others did.
  */
 static bool others_stop(const int *cpu, int n)
 {
