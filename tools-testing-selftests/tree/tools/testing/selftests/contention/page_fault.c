@@ -638,7 +638,8 @@ static void crew_run(unsigned int us)
 	crew_turn();
 	usleep(us);
 	/* The scheduler may starve one for long. */
-	crew_await(has_got_on, watchdog_seconds() / 8);
+	/* All of it may stand for half a minute on 7.3, with a fix or without, and then goes on. */
+	crew_await(has_got_on, watchdog_seconds() / 2);
 	crew_turn();
 	crew_await(has_rested, watchdog_seconds());
 	crew_judge();
