@@ -396,7 +396,7 @@ static void grow_slots(void)
 	for (i = 0; i < nr_old; i++)
 		if (old[i].hash)
 			slots[find_slot(old[i].hash)] = old[i];
-	for (d = 0; d < depth; d++)
+	for (d = 0; d <= depth; d++)
 		nodes[d].slot = find_slot(old[nodes[d].slot].hash);
 	free(old);
 }
@@ -474,6 +474,7 @@ static int search(int bound, size_t max_states)
 {
 	struct node *node, *next;
 	unsigned int i;
+	uint64_t hash;
 	size_t slot;
 
 	nr_states = 0;
@@ -495,11 +496,13 @@ static int search(int bound, size_t max_states)
 		node->images[i] = &start[i];
 	node->last = 0;
 	node->preemptions = 0;
+	hash = hash_state(node, bound);
+	slot = find_slot(hash);
 	for (;;) {
-		/* node is new, and what CPUs share is as it is there. */
-		node->slot = find_slot(hash_state(node, bound));
-		slots[node->slot].hash = hash_state(node, bound);
-		slots[node->slot].schedules = -1;
+		/* node is new, hash and slot are its own, and what CPUs share is as it is there. */
+		node->slot = slot;
+		slots[slot].hash = hash;
+		slots[slot].schedules = -1;
 		if (++nr_states > max_states)
 			return -2;
 		node->enabled = enabled_cpus(node->images);
@@ -509,11 +512,8 @@ static int search(int bound, size_t max_states)
 		memcpy(node->shared, __start_explore_shared, shared_size);
 		if (depth + 2 >= MAX_STEPS)
 			explore_fail("more than %d steps", MAX_STEPS);
-		if (nr_states > nr_slots / 2) {
-			depth++;
+		if (nr_states > nr_slots / 2)
 			grow_slots();
-			depth--;
-		}
 again:
 		if (!next_choice(node, bound)) {
 			slots[node->slot].schedules = node->schedules;
@@ -533,7 +533,8 @@ again:
 		memcpy(__start_explore_shared, node->shared, shared_size);
 		depth++;
 		step(node->images[node->cpu], node->cpu, node->option++, &next->image);
-		slot = find_slot(hash_state(next, bound));
+		hash = hash_state(next, bound);
+		slot = find_slot(hash);
 		if (!slots[slot].hash) {
 			node = next;
 			continue;

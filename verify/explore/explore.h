@@ -3,7 +3,7 @@
  * Runs code of the kernel on a few simulated CPUs, in every order in which they can take turns.
  *
  * Each CPU is a coroutine, which stops before each access to shared memory (shim_access() in
- * verify/shim); to go on from there to the next access is one step. explore_main() tries all ways in
+ * verify/shim); to go on from there to the next access is one step. The program tries all ways in
  * which the CPUs' steps can follow each other, up to a bound on preemptions where a case has one,
  * and remembers the states it has been in. A state is all that decides the future: what CPUs share,
  * and each CPU's registers and stack. The idea of the search is that of explicit-state model
