@@ -124,3 +124,22 @@ compose() (
 	done
 	git update-ref refs/heads/series "$parent"
 )
+
+# compose_tree <base> <source tree> <dest> [<what was built from it>...]: dest becomes a git tree with
+# the branches base and series and nothing checked out. One that has the base already is kept, with
+# the times of its files; else it begins anew, and so has what was built from it.
+compose_tree() {
+	tree_base=$1 tree_source=$2 tree=$3
+	compose "$tree_base" "$tree_source" "$tmp/git.$tree_base" || exit
+	if [ "$(git -C "$tree" rev-parse -q --verify base 2>/dev/null)" != \
+	     "$(git -C "$tree_source" rev-parse base)" ]; then
+		need_space "$CACHE" 3000
+		shift 2
+		rm -rf "$@"
+		git clone -q --shared --no-checkout "$tree_source" "$tree" >"$tmp/log" 2>&1 ||
+			die "cannot copy $tree_source: $(git_complaint "$tmp/log")"
+	fi
+	rm -f "$tree/.git/index.lock"
+	git -C "$tree" fetch -q --update-head-ok "$tmp/git.$tree_base" +series:refs/heads/series \
+		+base:refs/heads/base || exit
+}

@@ -127,11 +127,7 @@ for base in ${OBJECTS_BASES:-$(base_list)}; do
 	exec 9>"$CACHE/work/objects-$base.lock"
 	flock 9
 	src=$(source_of "$base") || exit
-	[ -d "$work/.git" ] || git clone -q --shared --no-checkout "$src" "$work"
-	compose "$base" "$src" "$tmp/git.$base"
-	rm -f "$work/.git/index.lock"
-	git -C "$work" fetch -q --update-head-ok "$tmp/git.$base" +series:refs/heads/series \
-		+base:refs/heads/base || exit
+	compose_tree "$base" "$src" "$work"
 	for c in ${MATRIX_CONFIGS:-allmod clang i386 up}; do
 		config "$c"
 	done

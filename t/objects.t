@@ -146,19 +146,10 @@ build_base() {
 	exec 9>"$CACHE/work/objects-$base.lock"
 	flock 9
 	src=$(source_of "$base") || exit
-	compose "$base" "$src" "$tmp/git.$base"
-	start=$(git -C "$src" rev-parse base)
-
-	if [ "$(git -C "$work" rev-parse -q --verify base 2>/dev/null)" != "$start" ]; then
-		need_space "$CACHE" 3000
-		rm -rf "$work" "$out" "$passed"
-		git clone -q --shared --no-checkout "$src" "$work"
-	fi
+	compose_tree "$base" "$src" "$work" "$out" "$passed"
 	mkdir -p "$out"
 	# Together with what make prepare said when the folder was new.
 	touch "$passed" "$out/known"
-	rm -f "$work/.git/index.lock"
-	git -C "$work" fetch -q --update-head-ok "$tmp/git.$base" +series:refs/heads/series || exit
 	# What a commit builds depends on the files before and after it, not on its message.
 	(cd "$work" && before=$(git rev-parse 'base^{tree}') &&
 		git log --reverse --format='%H %T %s' base..series | while read -r commit tree subject; do

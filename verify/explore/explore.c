@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "explore.h"
+#include "../random.h"
 
 #define STACK_SIZE	(64 << 10)
 #define IMAGE_SIZE	2048
@@ -688,15 +689,6 @@ static int replay_choice(unsigned int n, unsigned int enabled, struct image *ima
 
 static uint64_t random_state;
 
-static uint64_t random_number(void)
-{
-	/* xorshift64*, Vigna 2016; never 0. */
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 0x2545f4914f6cdd1d;
-}
-
 static int random_choice(unsigned int n, unsigned int enabled, struct image *images,
 			 unsigned int *option)
 {
@@ -704,15 +696,15 @@ static int random_choice(unsigned int n, unsigned int enabled, struct image *ima
 	unsigned int cpu;
 
 	/* Whoever runs goes on for a while, or nobody would ever get far ahead of the others. */
-	if (n && enabled >> last & 1 && random_number() >> 40 & 3) {
+	if (n && enabled >> last & 1 && random_next(&random_state) >> 40 & 3) {
 		cpu = last;
 	} else {
 		do {
-			cpu = (random_number() >> 32) % nr_cpus;
+			cpu = (random_next(&random_state) >> 32) % nr_cpus;
 		} while (!(enabled >> cpu & 1));
 	}
 	last = cpu;
-	*option = (random_number() >> 32) % images[cpu].options;
+	*option = (random_next(&random_state) >> 32) % images[cpu].options;
 	if (n >= MAX_STEPS)
 		explore_fail("more than %d steps", MAX_STEPS);
 	schedule[n][0] = cpu;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../random.h"
 #include "threads.h"
 
 static __thread unsigned int this_thread;
@@ -27,11 +28,7 @@ unsigned int shim_cpu(void)
 
 unsigned int threads_random(void)
 {
-	/* xorshift64*, Vigna 2016; never 0. */
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 0x2545f4914f6cdd1d >> 32;
+	return random_next(&random_state) >> 32;
 }
 
 static bool is_stopping(void)

@@ -7,7 +7,6 @@
  */
 #include "readers.h"
 
-#define INJECT		SWITCHES "hpet/inject"
 #define PRINTK		"/proc/sys/kernel/printk"
 #define UNTIL_RELEASED	0
 #define BASE_USECS	300000		/* by a delay loop, roughly */

@@ -16,6 +16,10 @@
 #include <sys/syscall.h>
 #include "../kselftest.h"
 
+#ifndef ARRAY_SIZE	/* kselftest.h has it after 5.10 */
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
 /*
  * Seconds; less than the timeout in settings, whose message would not say as much. A slow kernel
  * (KCSAN, lockdep) with a runner that gives more time sets the environment variable of this name.

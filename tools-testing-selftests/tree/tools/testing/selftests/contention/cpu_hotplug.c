@@ -6,28 +6,27 @@
 #include "readers.h"
 
 #define SECONDS		10
-#define CPU_ONLINE	"/sys/devices/system/cpu/cpu%d/online"
 
 static int off = -1;	/* the CPU that is offline now */
 
-static int cpu_set_online(int cpu, bool on)
+static bool turn_off(int cpu)
 {
-	char path[64];
-	int ret;
+	off = cpu;
+	return !cpu_set_online(cpu, false);
+}
 
-	snprintf(path, sizeof(path), CPU_ONLINE, cpu);
-	if (!on)
-		off = cpu;
-	ret = file_write(path, on ? "1" : "0");
-	if (on && !ret)
-		off = -1;
-	return ret;
+static bool turn_on(int cpu)
+{
+	if (cpu_set_online(cpu, true))
+		return false;
+	off = -1;
+	return true;
 }
 
 static void restore_all(void)
 {
 	if (off >= 0)
-		cpu_set_online(off, true);
+		turn_on(off);
 }
 
 int main(void)
@@ -62,9 +61,9 @@ int main(void)
 	ok = true;
 	while (progress && ok && clock_read() - begin < SECONDS * NSEC) {
 		i = can[rounds % nr_can];
-		ok = !cpu_set_online(cpu[i], false);
+		ok = turn_off(cpu[i]);
 		progress = ok && !readers_progress(&all, 10);
-		ok = ok && !cpu_set_online(cpu[i], true);
+		ok = ok && turn_on(cpu[i]);
 		if (!ok) {
 			ksft_print_msg("CPU %d does not go off and on: %s\n", cpu[i],
 				       strerror(errno));

@@ -12,10 +12,6 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
-#ifndef ARRAY_SIZE	/* kselftest.h has it after 5.10 */
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#endif
-
 #define FIX		"page_lock"
 #define ENABLED		SWITCHES FIX "/enabled"
 #define PLAIN		SWITCHES FIX "/plain"

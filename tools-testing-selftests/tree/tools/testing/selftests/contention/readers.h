@@ -17,6 +17,8 @@
 #define NSEC		1000000000ULL
 #define CLOCKSOURCE	"/sys/devices/system/clocksource/clocksource0/"
 #define SWITCHES	"/sys/kernel/debug/contention/"
+#define INJECT		SWITCHES "hpet/inject"
+#define CPU_ONLINE	"/sys/devices/system/cpu/cpu%d/online"
 
 /* Never by the vDSO: it is the kernel's own read of the hardware that is under test. */
 static inline __u64 clock_read(void)
@@ -26,6 +28,14 @@ static inline __u64 clock_read(void)
 	if (syscall(__NR_clock_gettime, CLOCK_MONOTONIC, &ts))
 		abort();
 	return ts.tv_sec * NSEC + ts.tv_nsec;
+}
+
+static inline int cpu_set_online(int cpu, bool on)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), CPU_ONLINE, cpu);
+	return file_write(path, on ? "1" : "0");
 }
 
 /* ---- clocksource ---- */

@@ -6,8 +6,6 @@
  */
 #include "../readers.h"
 
-#define INJECT	SWITCHES "hpet/inject"
-
 int main(void)
 {
 	static int cpu[MAX_CPUS];

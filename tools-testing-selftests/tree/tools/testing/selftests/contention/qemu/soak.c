@@ -8,12 +8,7 @@
 #include "../readers.h"
 #include <sys/wait.h>
 
-#ifndef ARRAY_SIZE
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#endif
-
 #define TESTS		"/tests/"
-#define INJECT		SWITCHES "hpet/inject"
 #define TEST_WATCHDOG	"300"
 
 /* Those that ask for nothing but that the clock goes right and the faults are counted. */
@@ -41,14 +36,6 @@ static unsigned int seed, nr_cpus;
 static unsigned int random_number(unsigned int below)
 {
 	return (rand_r(&seed) >> 8) % below;
-}
-
-static bool cpu_online(unsigned int cpu, bool online)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
-	return !file_write(path, online ? "1" : "0");
 }
 
 /* A CPU is stopped some hundred times a second, some of them for long; now and then time stands. */
@@ -163,13 +150,13 @@ int main(void)
 	end = clock_read() + atoi(minutes) * 60 * NSEC;
 	while (good && clock_read() < end) {
 		off = nr_cpus > 3 ? random_number(nr_cpus) : 0;
-		offline += off && cpu_online(off, false);
+		offline += off && !cpu_set_online(off, false);
 		i = random_number(NR_TESTS);
 		good = run(test[i]);
 		rounds[i]++;
 		all++;
 		if (off)
-			good = cpu_online(off, true) && good;
+			good = !cpu_set_online(off, true) && good;
 		printf("# %u: %s%s\n", all, test[i], good ? "" : " FAILED");
 	}
 	__atomic_store_n(&stop_injecting, true, __ATOMIC_RELAXED);
