@@ -12,6 +12,9 @@
 static unsigned long events[SHARED_COUNTER_EVENTS];
 
 static explore_shared struct shared_counter sc;
+/* The gates of two nodes, and which CPU has which, if there are any. */
+static explore_shared atomic_t tried[2];
+static atomic_t *gate_of[EXPLORE_MAX_CPUS];
 /* The hardware, and the newest value that anybody returned; neither wraps. */
 static explore_shared u64 hardware, newest;
 /* The word before the last step, and before all. */
@@ -55,13 +58,23 @@ void shim_irqs_off(bool off)
 		explore_unmark(IRQS_OFF);
 }
 
+/* One is enough for a case; the case says who is where. */
+unsigned int shim_nr_nodes = 1;
+
+int shim_cpu_to_node(unsigned int cpu)
+{
+	(void)cpu;
+	return 0;
+}
+
 /* The counts belong to no state. Who asks for the place of one is about to add to it. */
 void *shim_per_cpu(const volatile void *ptr, unsigned int cpu)
 {
 	const char *name = SHARED_COUNTER_EVENT_NAMES;
 	unsigned int event = (const volatile unsigned long *)ptr - events, i;
 
-	(void)cpu;
+	if (ptr == gate_of)
+		return &gate_of[cpu];
 	for (i = 0; i < event; i++)
 		name += strlen(name) + 1;
 	explore_mark(COUNTED(event));
@@ -231,6 +244,10 @@ static void start(unsigned int bits, unsigned int cpus, u64 state)
 	sc.shift = 32 - bits;
 	sc.bound = 1;
 	sc.events = events;
+	sc.gate = gate_of;
+	memset(gate_of, 0, sizeof(gate_of));
+	explore_constant(gate_of, sizeof(gate_of));
+	explore_constant(&sc.gate, sizeof(sc.gate));
 	hardware = first();
 	newest = hardware;
 	sc.word.counter = (SHARED_COUNTER_SEQ_MASK - SHARED_COUNTER_SEQ) | state |
@@ -281,6 +298,38 @@ static void held_for_ever(void)
 	start(32, EXPLORE_MAX_CPUS, SHARED_COUNTER_LOCK | SHARED_COUNTER_EPOCH_MASK);
 }
 
+/* So many CPUs in the first node, the others in the second. */
+static void gates(unsigned int first)
+{
+	unsigned int cpu;
+
+	start(32, EXPLORE_MAX_CPUS, 0);
+	for (cpu = 0; cpu < EXPLORE_MAX_CPUS; cpu++)
+		gate_of[cpu] = &tried[cpu >= first];
+}
+
+static void gates_1(void)
+{
+	gates(1);
+}
+
+static void gates_2(void)
+{
+	gates(2);
+}
+
+/* In the second node, since those that are alike are in one. */
+static void far_reads_1(void)
+{
+	read_one(0);
+}
+
+static void far_reads_2(void)
+{
+	read_one(0);
+	read_one(0);
+}
+
 /* The last CPU waits for longer than the others. */
 static void staggered(void)
 {
@@ -301,6 +350,31 @@ const struct explore_case explore_cases[] = {
 		.name = "two", .what = "2 CPUs, 3 reads each",
 		.cpu = { reads_3, reads_3 }, .alike = true,
 		.init = free_32, .check = check, .max_steps = 12, .preemptions = -1,
+		.saw = OUTCOMES,
+	}, {
+		.name = "alone", .what = "a CPU with a gate, 3 reads",
+		.cpu = { reads_3 },
+		.init = gates_1, .check = check, .max_steps = 7, .preemptions = -1,
+		.saw = { "leader" },
+	}, {
+		.name = "gates", .what = "2 nodes with a gate and a CPU each, 2 reads each",
+		.cpu = { reads_2, far_reads_2 },
+		.init = gates_1, .check = check, .max_steps = 0, .preemptions = -1,
+		.saw = OUTCOMES,
+	}, {
+		.name = "node", .what = "a node of 2 CPUs with a gate, 2 reads each",
+		.cpu = { reads_2, reads_2 }, .alike = true,
+		.init = gates_2, .check = check, .max_steps = 0, .preemptions = -1,
+		.saw = OUTCOMES,
+	}, {
+		.name = "2+1", .what = "2 nodes with a gate, with 2 CPUs and with 1",
+		.cpu = { reads_1, reads_1, far_reads_1 }, .alike = true,
+		.init = gates_2, .check = check, .max_steps = 0, .preemptions = -1,
+		.saw = OUTCOMES,
+	}, {
+		.name = "2+2", .what = "2 nodes with a gate and 2 CPUs each",
+		.cpu = { reads_1, reads_1, far_reads_1, far_reads_1 }, .alike = true,
+		.init = gates_2, .check = check, .max_steps = 0, .preemptions = 5,
 		.saw = OUTCOMES,
 	}, {
 		.name = "nmi", .what = "2 CPUs, and NMIs",
@@ -358,6 +432,8 @@ const unsigned int explore_nr_cases = sizeof(explore_cases) / sizeof(explore_cas
 
 const char *explore_name(const volatile void *addr)
 {
+	if (addr == &tried[0] || addr == &tried[1])
+		return addr == &tried[0] ? "gate 0" : "gate 1";
 	return addr == &sc.word ? "word" : "counter";
 }
 
@@ -367,6 +443,8 @@ void explore_format(char *text, size_t size, const volatile void *addr, unsigned
 		snprintf(text, size, "%llu/%llu%s:%lld", SEQ(value), EPOCH(value),
 			 LOCKED(value) ? "L" : "",
 			 (long long)((s32)(((u32)value - (u32)first()) << sc.shift) >> sc.shift));
+	else if (addr == &tried[0] || addr == &tried[1])
+		snprintf(text, size, "%llu", value);
 	else
 		snprintf(text, size, "%lld", told(value));
 }

@@ -32,6 +32,8 @@ prefix##_cmpxchg##suffix(type *v, value_type old, value_type new)				\
 	return old;										\
 }
 
+SHIM_ATOMIC_READ(atomic, atomic_t, int, , __ATOMIC_RELAXED)
+SHIM_ATOMIC_CMPXCHG(atomic, atomic_t, int, _relaxed, __ATOMIC_RELAXED)
 SHIM_ATOMIC_READ(atomic64, atomic64_t, s64, , __ATOMIC_RELAXED)
 SHIM_ATOMIC_READ(atomic64, atomic64_t, s64, _acquire, __ATOMIC_ACQUIRE)
 SHIM_ATOMIC_CMPXCHG(atomic64, atomic64_t, s64, _relaxed, __ATOMIC_RELAXED)

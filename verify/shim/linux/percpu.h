@@ -16,6 +16,9 @@ void *shim_per_cpu(const volatile void *ptr, unsigned int cpu);
 #define DEFINE_PER_CPU(type, name)						\
 	__attribute__((__section__("shim_percpu"))) __typeof__(type) name
 
+#define DEFINE_PER_CPU_ALIGNED(type, name)					\
+	DEFINE_PER_CPU(type, name) __attribute__((__aligned__(64)))
+
 #define per_cpu_ptr(ptr, cpu)	((__typeof__(ptr))shim_per_cpu(ptr, cpu))
 #define shim_this_cpu(x)	(*per_cpu_ptr(&(x), shim_cpu()))
 

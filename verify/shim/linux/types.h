@@ -15,6 +15,10 @@ typedef unsigned long long	u64;
 typedef long long		s64;
 
 typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
 	s64 counter;
 } atomic64_t;
 

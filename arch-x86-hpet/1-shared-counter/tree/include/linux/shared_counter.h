@@ -57,6 +57,14 @@
  * A value that was taken from another CPU was published while the reader waited, so it was sampled
  * no longer ago than that leader took from its sample to its publish plus the reader's own wait.
  *
+ * Gates: whoever finds the lock free tries to take it, and on a machine of many nodes they are many.
+ * Each try takes the line away from all others, who fetch it anew, and the publish that would end this
+ * stands in the same queue. So where there is more than one node, each has a gate, a word with the
+ * last seq for which one of its CPUs has gone to try; the others of the node wait as if the lock were
+ * taken. A gate only keeps CPUs from trying, and for one generation: nothing above depends on it,
+ * nobody has to open it again, and if who passed it is stopped, the node's other waiters try when
+ * their bound is over.
+ *
  * Limits: newer is decided by the sign of a difference, in the counter's own width. A CPU that is
  * stopped between sample and publish, while the others go on, for more than half a turn of the
  * counter (150 s for 32 bits at 14.318 MHz, 2.3 s for the 24 bits at 3.58 MHz of the ACPI PM
@@ -72,15 +80,18 @@
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/minmax.h>
+#include <linux/nodemask.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>
 #include <linux/smp.h>
+#include <linux/topology.h>
 
 #define SHARED_COUNTER_LOCK		BIT_ULL(32)
 #define SHARED_COUNTER_EPOCH		BIT_ULL(33)
 #define SHARED_COUNTER_EPOCH_MASK	GENMASK_ULL(37, 33)
-#define SHARED_COUNTER_SEQ		BIT_ULL(38)
+#define SHARED_COUNTER_SEQ_SHIFT	38
+#define SHARED_COUNTER_SEQ		BIT_ULL(SHARED_COUNTER_SEQ_SHIFT)
 #define SHARED_COUNTER_SEQ_MASK		GENMASK_ULL(63, 38)
 
 /* How often a reader that cannot even take over waits again before it reads for itself. */
@@ -123,12 +134,16 @@ enum shared_counter_event {
  * @word: the state, alone on its cache line: every read of every CPU looks at it
  * @bound: polls of @word after which a waiter doubts that the holder is alive
  * @shift: 32 less the width of the counter in bits
+ * @gate: per CPU, the gate of its node; NULL until shared_counter_add_gates(), and with one node
+ * @tried: per CPU, room for the gate of a node: of which CPU is said by @gate
  * @events: per-CPU counts by enum shared_counter_event
  */
 struct shared_counter {
 	atomic64_t		word ____cacheline_aligned_in_smp;
 	u32			bound ____cacheline_aligned_in_smp;
 	u32			shift;
+	atomic_t * __percpu	*gate;
+	atomic_t __percpu	*tried;
 #ifdef CONFIG_CONTENTION_DEBUG
 	unsigned long __percpu	*events;
 #endif
@@ -136,25 +151,30 @@ struct shared_counter {
 
 /**
  * DEFINE_SHARED_COUNTER() - define a static struct shared_counter
- * @name: its name; the per-CPU counts are @name_events
+ * @name: its name; the per-CPU counts are @name_events, the gates @name_gate and @name_tried
  * @bits: width of the counter, at most 32
  */
+#define DEFINE_SHARED_COUNTER(name, bits)						\
+	SHARED_COUNTER_DEFINE_EVENTS(name)						\
+	static DEFINE_PER_CPU(atomic_t *, name##_gate);					\
+	static DEFINE_PER_CPU_ALIGNED(atomic_t, name##_tried);				\
+	static struct shared_counter name = {						\
+		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
+		.shift = 32 - (bits),							\
+		.gate = &name##_gate,							\
+		.tried = &name##_tried,							\
+		SHARED_COUNTER_EVENTS_INIT(name)					\
+	}
+
 #ifdef CONFIG_CONTENTION_DEBUG
-#define DEFINE_SHARED_COUNTER(name, bits)						\
-	static DEFINE_PER_CPU(unsigned long [SHARED_COUNTER_EVENTS], name##_events);	\
-	static struct shared_counter name = {						\
-		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
-		.shift = 32 - (bits),							\
-		.events = name##_events,							\
-	}
-#define shared_counter_count(sc, event)	this_cpu_inc((sc)->events[event])
+#define SHARED_COUNTER_DEFINE_EVENTS(name)						\
+	static DEFINE_PER_CPU(unsigned long [SHARED_COUNTER_EVENTS], name##_events);
+#define SHARED_COUNTER_EVENTS_INIT(name)	.events = name##_events,
+#define shared_counter_count(sc, event)		this_cpu_inc((sc)->events[event])
 #else
-#define DEFINE_SHARED_COUNTER(name, bits)						\
-	static struct shared_counter name = {						\
-		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
-		.shift = 32 - (bits),							\
-	}
-#define shared_counter_count(sc, event)	do { } while (0)
+#define SHARED_COUNTER_DEFINE_EVENTS(name)
+#define SHARED_COUNTER_EVENTS_INIT(name)
+#define shared_counter_count(sc, event)		do { } while (0)
 #endif
 
 static __always_inline bool shared_counter_same_seq(u64 a, u64 b)
@@ -256,6 +276,29 @@ shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value
 }
 
 /*
+ * May this CPU try to take the free lock that it saw in @w? @seen is what the word is by now.
+ *
+ * Relaxed: the gate orders nothing. Before a gate was passed the line may have taken its time to come,
+ * and the lock may be gone: to look again costs less than to try.
+ */
+static __always_inline bool shared_counter_pass_gate(struct shared_counter *sc, u64 w, u64 *seen)
+{
+	atomic_t *gate = this_cpu_read(*sc->gate);
+	int tried, now;
+
+	*seen = w;
+	if (!gate)
+		return true;
+	/* Never 0, which is what a gate has that nobody has passed. */
+	now = (w >> SHARED_COUNTER_SEQ_SHIFT) + 1;
+	tried = atomic_read(gate);
+	if (tried == now || !atomic_try_cmpxchg_relaxed(gate, &tried, now))
+		return false;
+	*seen = atomic64_read(&sc->word);
+	return *seen == w;
+}
+
+/*
  * Poll until somebody publishes or the bound is over. The bound grows with the CPU's number, from
  * one to two times sc->bound, or all waiters would go for the line in the same moment.
  */
@@ -288,9 +331,9 @@ static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
  */
 static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*sample)(void))
 {
-	enum shared_counter_outcome outcome;
+	enum shared_counter_outcome outcome = SHARED_COUNTER_MISSED;
 	unsigned int round;
-	u64 w, seen;
+	u64 w, seen, locked;
 	u32 value;
 
 	if (in_nmi())
@@ -298,17 +341,19 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 
 	w = atomic64_read(&sc->word);
 	if (!(w & SHARED_COUNTER_LOCK)) {
-		seen = w;
-		outcome = shared_counter_lead(sc, &seen, w | SHARED_COUNTER_LOCK, &value, sample);
+		if (likely(shared_counter_pass_gate(sc, w, &seen)))
+			outcome = shared_counter_lead(sc, &seen, w | SHARED_COUNTER_LOCK, &value,
+						      sample);
 		if (likely(outcome == SHARED_COUNTER_LED)) {
 			shared_counter_count(sc, SHARED_COUNTER_LEADER);
 			return value;
 		}
 		if (outcome == SHARED_COUNTER_LOST)
 			goto fresh;
-		/* A whole read happened since we came; otherwise it is locked now. */
+		/* A whole read happened since we came. */
 		if (!shared_counter_same_seq(seen, w))
 			goto shared;
+		/* It is locked now, or about to be: a CPU of our node has passed the gate. */
 		w = seen;
 	}
 
@@ -317,10 +362,13 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 		if (!shared_counter_same_seq(seen, w))
 			goto shared;
 		if (seen == w) {
-			outcome = shared_counter_lead(sc, &seen, shared_counter_taken_over(w),
-						      &value, sample);
+			locked = w & SHARED_COUNTER_LOCK ? shared_counter_taken_over(w) :
+							   w | SHARED_COUNTER_LOCK;
+			outcome = shared_counter_lead(sc, &seen, locked, &value, sample);
 			if (outcome == SHARED_COUNTER_LED) {
-				shared_counter_count(sc, SHARED_COUNTER_STOLEN);
+				shared_counter_count(sc, w & SHARED_COUNTER_LOCK ?
+						     SHARED_COUNTER_STOLEN :
+						     SHARED_COUNTER_LEADER);
 				return value;
 			}
 			if (outcome == SHARED_COUNTER_LOST)
@@ -338,6 +386,33 @@ fresh:
 shared:
 	shared_counter_count(sc, SHARED_COUNTER_SHARED);
 	return (u32)seen;
+}
+
+/**
+ * shared_counter_add_gates() - give each NUMA node a gate, if there are more than one
+ * @sc: the shared counter
+ *
+ * A CPU that no node is known of yet stays without, and may always try.
+ *
+ * Context: once, when it is known which possible CPU is in which node; readers may be at it.
+ */
+static inline void shared_counter_add_gates(struct shared_counter *sc)
+{
+	int node, cpu;
+
+	if (nr_online_nodes < 2)
+		return;
+	for_each_online_node(node) {
+		atomic_t *gate = NULL;
+
+		for_each_possible_cpu(cpu) {
+			if (cpu_to_node(cpu) != node)
+				continue;
+			if (!gate)
+				gate = per_cpu_ptr(sc->tried, cpu);
+			WRITE_ONCE(*per_cpu_ptr(sc->gate, cpu), gate);
+		}
+	}
 }
 
 /**

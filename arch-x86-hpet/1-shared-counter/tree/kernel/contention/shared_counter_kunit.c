@@ -29,6 +29,7 @@ static void name(struct kunit *test)		\
 
 SCENARIO(single_reader)
 SCENARIO(dead_holder)
+SCENARIO(dead_at_the_gate)
 SCENARIO(holders_that_keep_dying)
 SCENARIO(frozen_counter)
 SCENARIO(shared_value)
@@ -48,20 +49,18 @@ SCENARIO(epoch_wrap)
 
 static struct shared_counter_stress stress(struct kunit *test,
 					   const struct shared_counter_variant *variant,
-					   u32 first, bool frozen, unsigned int msecs)
+					   struct shared_counter_stress s)
 {
-	struct shared_counter_stress s = { .first = first, .frozen = frozen, .msecs = msecs };
-
 	KUNIT_EXPECT_EQ(test, variant->stress(&s), 0);
 	kunit_info(test, "%lu reads, counter sampled %u times, %lu steps back\n", s.reads,
 		   s.samples, s.back);
 	return s;
 }
 
-static void expect_sound(struct kunit *test, u32 first, bool frozen)
+static void expect_sound(struct kunit *test, struct shared_counter_stress s)
 {
-	struct shared_counter_stress s = stress(test, &shared_counter_true, first, frozen, 300);
-
+	s.msecs = 300;
+	s = stress(test, &shared_counter_true, s);
 	KUNIT_EXPECT_EQ(test, s.back, 0UL);
 	KUNIT_EXPECT_EQ(test, s.idle, 0U);
 	KUNIT_EXPECT_GT(test, s.reads, 0UL);
@@ -71,17 +70,22 @@ static void expect_sound(struct kunit *test, u32 first, bool frozen)
 
 static void all_cpus(struct kunit *test)
 {
-	expect_sound(test, 0, false);
+	expect_sound(test, (struct shared_counter_stress) { .first = 0 });
 }
 
 static void all_cpus_value_wrap(struct kunit *test)
 {
-	expect_sound(test, -1000, false);
+	expect_sound(test, (struct shared_counter_stress) { .first = -1000 });
 }
 
 static void all_cpus_frozen_counter(struct kunit *test)
 {
-	expect_sound(test, 1000, true);
+	expect_sound(test, (struct shared_counter_stress) { .first = 1000, .frozen = true });
+}
+
+static void all_cpus_two_nodes(struct kunit *test)
+{
+	expect_sound(test, (struct shared_counter_stress) { .gates = true });
 }
 
 /* A twin has to be caught by a scenario that the header as it is comes through. */
@@ -117,8 +121,9 @@ static void broken_without_comparison(struct kunit *test)
 {
 	expect_caught(test, &shared_counter_twin_compare);
 	if (num_online_cpus() > 1)
-		KUNIT_EXPECT_GT(test, stress(test, &shared_counter_twin_compare, 0, false,
-					     60000).back, 0UL);
+		KUNIT_EXPECT_GT(test, stress(test, &shared_counter_twin_compare,
+					     (struct shared_counter_stress) { .msecs = 60000 }).back,
+				0UL);
 }
 
 /* No stress: all CPUs would hang, and the tests with them on a kernel without preemption. */
@@ -130,6 +135,7 @@ static void broken_without_bound(struct kunit *test)
 static struct kunit_case shared_counter_cases[] = {
 	KUNIT_CASE(single_reader),
 	KUNIT_CASE(dead_holder),
+	KUNIT_CASE(dead_at_the_gate),
 	KUNIT_CASE(holders_that_keep_dying),
 	KUNIT_CASE(frozen_counter),
 	KUNIT_CASE(shared_value),
@@ -149,6 +155,7 @@ static struct kunit_case shared_counter_cases[] = {
 	KUNIT_CASE(all_cpus),
 	KUNIT_CASE(all_cpus_value_wrap),
 	KUNIT_CASE(all_cpus_frozen_counter),
+	KUNIT_CASE(all_cpus_two_nodes),
 	KUNIT_CASE(broken_without_publish),
 	KUNIT_CASE(broken_without_comparison),
 	KUNIT_CASE(broken_without_bound),

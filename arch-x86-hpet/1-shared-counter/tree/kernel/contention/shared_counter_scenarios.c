@@ -26,7 +26,11 @@
 
 /* Per-CPU names have to be unique in the whole kernel on some configurations, even static ones. */
 #define sc_events	__PASTE(SHARED_COUNTER_VARIANT, _sc_events)
+#define sc_gate		__PASTE(SHARED_COUNTER_VARIANT, _sc_gate)
+#define sc_tried	__PASTE(SHARED_COUNTER_VARIANT, _sc_tried)
 #define stress_events	__PASTE(SHARED_COUNTER_VARIANT, _stress_events)
+#define stress_gate	__PASTE(SHARED_COUNTER_VARIANT, _stress_gate)
+#define stress_tried	__PASTE(SHARED_COUNTER_VARIANT, _stress_tried)
 
 DEFINE_SHARED_COUNTER(sc, 32);
 
@@ -39,6 +43,10 @@ static u32 newest;			/* of the values returned so far */
 
 static void start(unsigned int bits, u32 first, u64 word)
 {
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		per_cpu(sc_gate, cpu) = NULL;
 	sc.shift = 32 - bits;
 	sc.bound = SHARED_COUNTER_BOUND_MIN;
 	atomic64_set(&sc.word, word | first);
@@ -192,6 +200,25 @@ static const char *dead_holder(void)
 	WRONG_IF(newest != 1001);
 	WRONG_IF(locked());
 	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
+	return why;
+}
+
+/* Who has passed the gate of the node was stopped before it took the lock. */
+static const char *dead_at_the_gate(void)
+{
+	static atomic_t gate;
+	int cpu;
+
+	start(32, 1000, 0);
+	for_each_possible_cpu(cpu)
+		per_cpu(sc_gate, cpu) = &gate;
+	atomic_set(&gate, seq() + 1);
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
+	WRONG_IF(newest != 1001);
+	WRONG_IF(locked());
+	/* The gate was for that generation alone. */
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
+	WRONG_IF(atomic_read(&gate) != seq());
 	return why;
 }
 
@@ -467,6 +494,7 @@ static const char *epoch_wrap(void)
 static const struct shared_counter_scenario scenarios[] = {
 	{ "single_reader", single_reader },
 	{ "dead_holder", dead_holder },
+	{ "dead_at_the_gate", dead_at_the_gate },
 	{ "holders_that_keep_dying", holders_that_keep_dying },
 	{ "frozen_counter", frozen_counter },
 	{ "shared_value", shared_value },
@@ -577,6 +605,8 @@ static int stress_run(struct shared_counter_stress *s)
 	stress_newest = s->first;
 	stress_frozen = s->frozen;
 	stress_go = false;
+	for_each_possible_cpu(cpu)
+		per_cpu(stress_gate, cpu) = s->gates ? per_cpu_ptr(&stress_tried, cpu & 1) : NULL;
 
 	for_each_online_cpu(cpu) {
 		struct task_struct *task = kthread_create(stress_thread, &readers[cpu],

@@ -16,6 +16,7 @@ struct shared_counter_scenario {
  * struct shared_counter_stress - all CPUs reading for a while
  * @first: value of the made-up counter at the start
  * @frozen: the counter stands still
+ * @gates: as on two nodes, with every other CPU in the second
  * @msecs: how long; ends earlier when a step back was seen
  * @reads: of all CPUs together
  * @idle: CPUs that did not get one read done
@@ -26,6 +27,7 @@ struct shared_counter_scenario {
 struct shared_counter_stress {
 	u32		first;
 	bool		frozen;
+	bool		gates;
 	unsigned int	msecs;
 	unsigned long	reads;
 	unsigned int	idle;
