@@ -331,7 +331,7 @@ static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
  */
 static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*sample)(void))
 {
-	enum shared_counter_outcome outcome = SHARED_COUNTER_MISSED;
+	enum shared_counter_outcome outcome;
 	unsigned int round;
 	u64 w, seen, locked;
 	u32 value;
@@ -341,15 +341,16 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 
 	w = atomic64_read(&sc->word);
 	if (!(w & SHARED_COUNTER_LOCK)) {
-		if (likely(shared_counter_pass_gate(sc, w, &seen)))
+		if (likely(shared_counter_pass_gate(sc, w, &seen))) {
 			outcome = shared_counter_lead(sc, &seen, w | SHARED_COUNTER_LOCK, &value,
 						      sample);
-		if (likely(outcome == SHARED_COUNTER_LED)) {
-			shared_counter_count(sc, SHARED_COUNTER_LEADER);
-			return value;
+			if (likely(outcome == SHARED_COUNTER_LED)) {
+				shared_counter_count(sc, SHARED_COUNTER_LEADER);
+				return value;
+			}
+			if (outcome == SHARED_COUNTER_LOST)
+				goto fresh;
 		}
-		if (outcome == SHARED_COUNTER_LOST)
-			goto fresh;
 		/* A whole read happened since we came. */
 		if (!shared_counter_same_seq(seen, w))
 			goto shared;
