@@ -18,7 +18,7 @@
 #define PAGES		10000	/* of the file; as the text of a large program */
 #define PAGES_LEAST	256
 #define RANGE		256	/* pages that are disturbed at once, at most */
-#define WINDOW		64	/* pages that a worker keeps, where they have to leave the cache */
+#define WINDOW		64	/* pages that a worker keeps, where another is to get on beside */
 #define RUN		(600 * 1000)	/* us */
 #define SLICE		(150 * 1000)
 #define SLICE_ALONE	(120 * 1000)
@@ -303,9 +303,9 @@ static bool beside_drop(struct worker *w)
 	/* Some of the touches are to find a page that another has just read. */
 	usleep(2000);
 	/*
-	 * Not the whole file: each page takes the lock of the LRU lists, which the workers are in a
-	 * queue for. With fewer real CPUs than a guest has, the next in the queue often does not
-	 * run, and 10000 pages take half a minute.
+	 * Not the whole file, and neither does a worker give back all of it at once: pages take the
+	 * lock of the LRU lists, which all are in a queue for. With fewer real CPUs than a guest
+	 * has, the next in the queue often does not run, and 10000 pages take half a minute.
 	 */
 	next_range(w, &page, &n);
 	if (file_resident(page, n, before) < 0 || !file_drop(page, n) ||
@@ -645,7 +645,7 @@ static void crew_run(unsigned int us)
 	crew_turn();
 	usleep(us);
 	/* The scheduler may starve one for long. */
-	crew_await(has_got_on, watchdog_seconds() / 8);
+	crew_await(has_got_on, watchdog_seconds() / 4);
 	crew_turn();
 	crew_await(has_rested, watchdog_seconds());
 	crew_judge();
@@ -923,10 +923,11 @@ static void place_test(struct place *p, const struct place *other, int n)
 		{ .name = "resident, one mapping, beside MADV_DONTNEED", .threads = true,
 		  .one_map = true, .beside = beside_zap },
 		{ .name = "not resident: holes, beside their making", .beside = beside_holes,
-		  .holes = true },
+		  .holes = true, .window = WINDOW },
 		{ .name = "not resident: dropped from the cache all the time",
 		  .beside = beside_drop, .window = WINDOW },
-		{ .name = "beside punching holes and writing again", .beside = beside_punch },
+		{ .name = "beside punching holes and writing again", .beside = beside_punch,
+		  .window = WINDOW },
 	};
 	bool in_memory;
 	unsigned int i;
