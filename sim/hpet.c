@@ -140,6 +140,7 @@ static void run(unsigned int n, double us, u64 seed)
 int main(int argc, char **argv)
 {
 	const char *file = NULL, *names = "plain v6 4.9 flat nodes gates";
+	char list[256], *name, *save;
 	unsigned int i;
 	double us = 1000;
 	u64 seed = 1;
@@ -182,10 +183,14 @@ int main(int argc, char **argv)
 	printf("# machine\tform\tcpus\tthink_ns\treads/us\tmean_ns\tlongest_ns\treads/counter_read\t%%time\tfar/read\tnode/read\n");
 	for (; optind < argc; optind++) {
 		n = atoi(argv[optind]);
-		for (i = 0; i < FORMS; i++) {
+		snprintf(list, sizeof(list), "%s", names);
+		for (name = strtok_r(list, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+			for (i = 0; i < FORMS && strcmp(name, forms[i].name); i++)
+				;
+			if (i == FORMS)
+				die("no form %s", name);
 			form = &forms[i];
-			if (strstr(names, form->name))
-				run(n, us, seed);
+			run(n, us, seed);
 		}
 	}
 	return 0;

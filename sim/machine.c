@@ -6,6 +6,7 @@
 #include <linux/percpu.h>
 #include <linux/processor.h>
 #include <linux/topology.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +26,7 @@
 
 struct copies {
 	u64	sharers;	/* CPUs of this node */
+	u64	going;		/* whose copies a write takes away, and which are good until then */
 	double	busy;		/* until then the node's cache is at a request for this line */
 };
 
@@ -33,7 +35,9 @@ struct line {
 	unsigned int	home;
 	unsigned int	sharing;	/* nodes with copies */
 	int		spinners;	/* CPUs that poll it, a list */
+	int		first, last;	/* CPUs that wait for the home, a list */
 	double		busy;		/* until then the home is at a request for this line */
+	double		gone;		/* then the last write is done */
 	struct copies	*node;
 };
 
@@ -57,6 +61,7 @@ struct cpu {
 	double		since;
 	struct line	*spins;
 	int		next, previous;
+	int		behind;		/* who waits for the same home after this one */
 };
 
 struct machine machine;
@@ -223,75 +228,131 @@ static double max_of(double a, double b)
 	return a > b ? a : b;
 }
 
-/* When the line is there. From now on this CPU has a copy. */
-static double load_missed(struct line *l, struct cpu *c, double now)
+/* Until it is this CPU's turn; what it asks for begins now. home_next() has to follow. */
+static void home_wait(struct line *l, struct cpu *c)
+{
+	if (l->first == NOBODY && l->busy <= c->time)
+		return;
+	c->behind = NOBODY;
+	if (l->first == NOBODY) {
+		l->first = c - cpus;
+		queue_add(c, l->busy);
+	} else {
+		cpus[l->last].behind = c - cpus;
+	}
+	l->last = c - cpus;
+	wait_for_event();
+	l->first = c->behind;
+}
+
+/* The home is busy for so long, then it is the next one's turn. */
+static void home_next(struct line *l, double busy)
+{
+	l->busy = busy;
+	if (l->first != NOBODY)
+		queue_add(&cpus[l->first], busy);
+}
+
+static bool has_copy(const struct line *l, const struct cpu *c)
+{
+	const struct copies *own = &l->node[c->node];
+
+	return own->sharers & c->bit || (own->going & c->bit && c->time < l->gone);
+}
+
+/* From another CPU of the node. Returns when the line is there. */
+static double load_near(struct copies *own, struct cpu *c)
+{
+	double begin = max_of(c->time, own->busy);
+
+	machine_totals.node++;
+	own->busy = begin + machine.node_busy;
+	own->sharers |= c->bit;
+	return begin + machine.node;
+}
+
+static double load_far(struct line *l, struct cpu *c)
 {
 	struct copies *own = &l->node[c->node];
 	unsigned int owner_node;
-	double begin, end;
+	double end;
 
+	home_wait(l, c);
+	/* Another one of the node came before. */
 	if (own->sharers) {
-		machine_totals.node++;
-		begin = max_of(now, own->busy);
-		own->busy = begin + machine.node_busy;
-		end = begin + machine.node;
-	} else {
-		machine_totals.far++;
-		begin = max_of(now, l->busy);
-		end = begin + distance(c->node, l->home);
-		l->busy = begin + machine.home_busy;
-		if (l->owner != NOBODY) {
-			owner_node = cpus[l->owner].node;
-			if (owner_node != l->home)
-				end += distance(l->home, owner_node);
-			l->busy = end;
-		}
-		/* Others of the node get it from here, but not before it is here. */
-		own->busy = end;
-		l->sharing++;
+		home_next(l, c->time);
+		return load_near(own, c);
 	}
-	l->owner = NOBODY;
+	machine_totals.far++;
+	end = c->time + distance(c->node, l->home);
+	if (l->owner == NOBODY) {
+		home_next(l, c->time + machine.home_busy);
+	} else {
+		owner_node = cpus[l->owner].node;
+		if (owner_node != l->home)
+			end += distance(l->home, owner_node);
+		l->owner = NOBODY;
+		home_next(l, end);
+	}
+	/* Others of the node get it from here, but not before it is here. */
+	own->busy = end;
 	own->sharers |= c->bit;
+	l->sharing++;
 	return end;
 }
 
+static double load_missed(struct line *l, struct cpu *c)
+{
+	struct copies *own = &l->node[c->node];
+
+	if (!own->sharers)
+		return load_far(l, c);
+	l->owner = NOBODY;
+	return load_near(own, c);
+}
+
 /* When nobody else has a copy any more. */
-static double write_missed(struct line *l, struct cpu *c, double now)
+static double write_missed(struct line *l, struct cpu *c)
 {
 	struct copies *own = &l->node[c->node];
 	unsigned int most = 0, n, i;
-	double begin, end, farthest = 0;
+	double end, farthest = 0;
 
+	home_wait(l, c);
+	/* What the node is at comes first. */
+	end = max_of(c->time, own->busy);
 	for (i = 0; i < machine.nodes; i++) {
-		if (!l->node[i].sharers)
+		struct copies *copies = &l->node[i];
+
+		if (!copies->sharers)
 			continue;
-		n = __builtin_popcountll(l->node[i].sharers & ~(i == c->node ? c->bit : 0));
+		n = __builtin_popcountll(copies->sharers & ~(i == c->node ? c->bit : 0));
 		machine_totals.invalidated += n;
 		most = n > most ? n : most;
 		if (i != c->node)
 			farthest = max_of(farthest, distance(l->home, i));
 	}
+	end += most * machine.invalidate_cpu;
 	if (own->sharers && l->sharing == 1) {
 		machine_totals.node++;
-		begin = max_of(now, own->busy);
-		end = begin + machine.node + most * machine.invalidate_cpu;
+		end += machine.node;
 	} else {
 		machine_totals.far++;
-		begin = max_of(now, max_of(l->busy, own->busy));
 		/* The copies go while the line comes; who had the only one sends it. */
-		end = begin + distance(c->node, l->home) + most * machine.invalidate_cpu;
+		end += distance(c->node, l->home) + l->sharing * machine.invalidate_node;
 		if (l->sharing > 1 || (l->owner != NOBODY && cpus[l->owner].node != l->home))
 			end += farthest;
-		end += l->sharing * machine.invalidate_node;
-		l->busy = end;
 	}
-	if (l->sharing)
-		for (i = 0; i < machine.nodes; i++)
-			l->node[i].sharers = 0;
+	for (i = 0; i < machine.nodes; i++) {
+		l->node[i].going = l->node[i].sharers;
+		l->node[i].sharers = 0;
+	}
+	l->gone = end;
 	own->sharers = c->bit;
 	own->busy = end;
 	l->sharing = 1;
 	l->owner = c - cpus;
+	home_next(l, end);
 	return end;
 }
 
@@ -316,7 +377,7 @@ static void spinner_remove(struct cpu *c)
  */
 static unsigned int spin(struct cpu *c, struct line *l)
 {
-	unsigned int left = 0;
+	unsigned int left = UINT_MAX, polls;
 
 	if (c->most) {
 		if (c->polls > c->most)
@@ -332,8 +393,10 @@ static unsigned int spin(struct cpu *c, struct line *l)
 		cpus[c->next].previous = c - cpus;
 	l->spinners = c - cpus;
 	wait_for_event();
-	if (!c->spins)
-		return (c->time - c->since) / machine.poll;
+	if (!c->spins) {
+		polls = (c->time - c->since) / machine.poll;
+		return polls < left ? polls : left;
+	}
 	spinner_remove(c);
 	return left;
 }
@@ -375,10 +438,10 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 	(void)size;
 	if (!c)
 		return;
-	poll = c->relaxed && access == SHIM_LOAD && addr == c->polled;
+	poll = c->relaxed && access == SHIM_LOAD;
 	c->relaxed = false;
 	if (c->replay) {
-		if (!poll)
+		if (!poll || addr != c->polled)
 			die("a loop polls for less long than machine_polls() was told");
 		c->replay--;
 		return;
@@ -390,10 +453,12 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 	l = line_of(addr);
 	if (!l)
 		return;
-	c->polls = poll ? c->polls + 1 : 0;
-	c->polled = access == SHIM_LOAD ? addr : NULL;
+	if (!poll || addr != c->polled)
+		c->polls = 0;
+	c->polls += poll;
+	c->polled = poll ? addr : NULL;
 
-	if (access == SHIM_LOAD && l->node[c->node].sharers & c->bit) {
+	if (access == SHIM_LOAD && has_copy(l, c)) {
 		machine_totals.hits++;
 		if (!poll) {
 			c->time += machine.hit;
@@ -413,10 +478,10 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 		return;
 	}
 	if (access == SHIM_LOAD) {
-		wait_until(load_missed(l, c, c->time));
+		wait_until(load_missed(l, c));
 		return;
 	}
-	wait_until(write_missed(l, c, c->time));
+	wait_until(write_missed(l, c));
 	if (access == SHIM_RMW)
 		c->time += machine.rmw;
 	spinners_wake(l);
@@ -510,7 +575,8 @@ void *machine_alloc(size_t size, unsigned int node)
 		die("no memory for %zu bytes more", size);
 	for (i = used / LINE; i < (used + size) / LINE; i++) {
 		free(lines[i].node);
-		lines[i] = (struct line){ .owner = NOBODY, .spinners = NOBODY, .home = node };
+		lines[i] = (struct line){ .owner = NOBODY, .spinners = NOBODY, .first = NOBODY,
+					  .home = node };
 	}
 	used += size;
 	memset(p, 0, size);

@@ -16,7 +16,8 @@
  *
  * Caches never lose a line for want of room, there is no bandwidth but that of a line's home, and
  * two threads of a core are two CPUs with a cache each. A load is complete when it has its value:
- * nothing is executed before something else is done.
+ * nothing is executed before something else is done. A copy that a write takes away is good until that
+ * write is done, which is the longest that it can be.
  */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
