@@ -47,8 +47,25 @@ static u32 flat_read(void)
 	return shared_counter_read(sc, sample);
 }
 
+/* As long as shared_counter_wait() does. */
+static unsigned int wait_polls(u32 bound, unsigned int cpu)
+{
+	return bound + (u64)bound * cpu / shim_nr_cpus;
+}
+
+static unsigned int bound_polls(unsigned int cpu)
+{
+	return wait_polls(sc->bound, cpu);
+}
+
+static unsigned int defer_polls(unsigned int cpu)
+{
+	return wait_polls(sc->defer, cpu);
+}
+
 /* The bound as shared_counter_calibrate() finds it: by CPU 0, which is near the counter. */
 static double bound_reads = SHARED_COUNTER_BOUND_READS;
+static double defers = SHARED_COUNTER_BOUND_DEFERS;
 
 static void ours_start(void)
 {
@@ -57,13 +74,10 @@ static void ours_start(void)
 
 	sc = machine_alloc(sizeof(*sc), 0);
 	*sc = defined;
+	machine_polls(&sc->bound, bound_polls);
+	machine_polls(&sc->defer, defer_polls);
 	sc->bound = clamp_t(double, polls, SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX);
-}
-
-/* As long as shared_counter_wait() does. */
-static unsigned int ours_polls(unsigned int cpu)
-{
-	return sc->bound + (u64)sc->bound * cpu / shim_nr_cpus;
+	sc->defer = max(sc->bound / defers, 1U);
 }
 
 #include "hpet_nodes.h"
@@ -79,14 +93,14 @@ static const struct form {
 	const char *name;
 	void (*start)(void);
 	u32 (*read)(void);
-	unsigned int (*polls)(unsigned int cpu);
+	bool ours;
 } forms[] = {
-	{ "plain", rivals_start, sample, NULL },
-	{ "v6", rivals_start, v6_read, NULL },
-	{ "4.9", rivals_start, merged_read, NULL },
-	{ "flat", ours_start, flat_read, ours_polls },
-	{ "nodes", nodes_start, nodes_read, ours_polls },
-	{ "gates", gates_start, flat_read, ours_polls },
+	{ "plain", rivals_start, sample, false },
+	{ "v6", rivals_start, v6_read, false },
+	{ "4.9", rivals_start, merged_read, false },
+	{ "flat", ours_start, flat_read, true },
+	{ "nodes", nodes_start, nodes_read, true },
+	{ "gates", gates_start, flat_read, true },
 };
 #define FORMS	(sizeof(forms) / sizeof(forms[0]))
 static const struct form *form;
@@ -96,7 +110,6 @@ static void reader(void)
 	double begin, took, known;
 	u32 value;
 
-	machine_polls(form->polls ? form->polls(shim_cpu()) : 0);
 	for (;;) {
 		if (tick)
 			machine_think((floor(machine_now() / tick) + 1) * tick - machine_now() +
@@ -133,7 +146,7 @@ static void run(unsigned int n, double us, u64 seed)
 	       total.ns * 0.1 / (us * n), (double)machine_totals.far / total.reads,
 	       (double)machine_totals.node / total.reads);
 	fflush(stdout);
-	if (total.back && form->polls)
+	if (total.back && form->ours)
 		die("%s: the clock went backwards %llu times", form->name, total.back);
 }
 
@@ -146,10 +159,13 @@ int main(int argc, char **argv)
 	u64 seed = 1;
 	int option, n;
 
-	while ((option = getopt(argc, argv, "b:f:m:p:s:t:u:w:")) != -1) {
+	while ((option = getopt(argc, argv, "b:d:f:m:p:s:t:u:w:")) != -1) {
 		switch (option) {
 		case 'b':
 			bound_reads = atof(optarg);
+			break;
+		case 'd':
+			defers = atof(optarg);
 			break;
 		case 'f':
 			names = optarg;

@@ -79,6 +79,12 @@ static int queued;
 static u64 orders;
 static char *arena;
 static char *per_cpu;
+/* Who has loaded this polls so often next. */
+#define BOUNDS		4
+static struct {
+	const volatile void *addr;
+	unsigned int (*polls)(unsigned int cpu);
+} bounds[BOUNDS];
 static size_t per_cpu_size;
 static size_t used;
 static struct line lines[ARENA / LINE];
@@ -432,7 +438,7 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 {
 	struct cpu *c = current;
 	struct line *l;
-	unsigned int polls;
+	unsigned int polls, i;
 	bool poll;
 
 	(void)size;
@@ -455,6 +461,9 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 		return;
 	if (!poll || addr != c->polled)
 		c->polls = 0;
+	for (i = 0; !poll && i < BOUNDS && bounds[i].addr; i++)
+		if (addr == bounds[i].addr)
+			c->most = bounds[i].polls(c - cpus);
 	c->polls += poll;
 	c->polled = poll ? addr : NULL;
 
@@ -548,10 +557,16 @@ double machine_counter(void)
 	return end;
 }
 
-void machine_polls(unsigned int polls)
+void machine_polls(const volatile void *addr, unsigned int (*polls)(unsigned int cpu))
 {
-	current->most = polls;
-	current->polls = 0;
+	unsigned int i;
+
+	for (i = 0; i < BOUNDS && bounds[i].addr && bounds[i].addr != addr; i++)
+		;
+	if (i == BOUNDS)
+		die("no room for a bound more");
+	bounds[i].addr = addr;
+	bounds[i].polls = polls;
 }
 
 /* ---- the machine ---- */
@@ -596,6 +611,7 @@ void machine_start(unsigned int n, u64 seed)
 			die("no memory");
 	}
 	used = 0;
+	memset(bounds, 0, sizeof(bounds));
 	shim_nr_cpus = n;
 	shim_nr_nodes = machine_node(n - 1) + 1;
 	counter_busy = 0;

@@ -101,10 +101,11 @@ double machine_random(void);
 /* Reads the counter. Returns when, in ns, it had the value that came. */
 double machine_counter(void);
 /*
- * A loop that polls leaves after so many polls of the same variable, 0: it does not count. It has to be
- * said, since the polls are made up for when the line changes or this is over.
+ * A loop that polls leaves after so many polls of the same variable, if the CPU has loaded @addr before
+ * it; others do not count. It has to be said, since the polls are made up for when the line changes or
+ * this is over. Forgotten by machine_start().
  */
-void machine_polls(unsigned int polls);
+void machine_polls(const volatile void *addr, unsigned int (*polls)(unsigned int cpu));
 
 __attribute__((__format__(__printf__, 1, 2), __noreturn__)) void die(const char *format, ...);
 

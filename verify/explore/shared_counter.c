@@ -44,6 +44,7 @@ unsigned int shim_cpu(void)
 #define IRQS_OFF	BIT(5)
 #define THIEF		BIT(6)	/* made up, see thieves_5() */
 #define COUNTED(event)	BIT(8 + (event))
+#define BEGAN_AT(w)	((SEQ(w) & 15) << 12)	/* what seq was */
 
 bool shim_in_nmi(void)
 {
@@ -131,7 +132,7 @@ static __always_inline u32 sample(void)
 
 static bool is_counted(unsigned int event, unsigned int marks)
 {
-	return explore_marks() >> 8 == COUNTED(event) >> 8 &&
+	return (explore_marks() & 0xf00) == COUNTED(event) &&
 	       (explore_marks() & (LED | TOOK_OVER | SAMPLED)) == marks;
 }
 
@@ -147,6 +148,7 @@ static __always_inline void read_one(unsigned int context)
 	if (is_published(sc.word.counter))
 		floor = max(floor, unwrap(sc.word.counter));
 	seq = SEQ(sc.word.counter);
+	explore_mark(BEGAN_AT(sc.word.counter));
 	value = unwrap(shared_counter_read(&sc, sample));
 	explore_say("returns %lld", told(value));
 	explore_check(value >= floor, "goes back: returns %lld, and %lld was known at the beginning",
@@ -209,6 +211,9 @@ static void check(void)
 		else
 			explore_check(!EPOCH(was) && !EPOCH(is), "lead with an epoch");
 		explore_mark(LOCKED(was) ? TOOK_OVER : LED);
+		explore_check((explore_marks() & BEGAN_AT(~0ULL)) == BEGAN_AT(was) ||
+			      explore_marks() & THIEF,
+			      "locks, though something was published since it began");
 		explore_check(explore_marks() & IRQS_OFF || explore_marks() & THIEF,
 			      "holds the lock with interrupts on");
 		return;
@@ -243,6 +248,7 @@ static void start(unsigned int bits, unsigned int cpus, u64 state)
 {
 	sc.shift = 32 - bits;
 	sc.bound = 1;
+	sc.defer = 1;
 	sc.events = events;
 	sc.gate = gate_of;
 	memset(gate_of, 0, sizeof(gate_of));
@@ -258,6 +264,7 @@ static void start(unsigned int bits, unsigned int cpus, u64 state)
 	set_back = false;
 	shim_nr_cpus = cpus;
 	explore_constant(&sc.bound, sizeof(sc.bound));
+	explore_constant(&sc.defer, sizeof(sc.defer));
 	explore_constant(&sc.shift, sizeof(sc.shift));
 }
 
@@ -365,7 +372,7 @@ const struct explore_case explore_cases[] = {
 	}, {
 		.name = "alone", .what = "a CPU with a gate, 3 reads",
 		.cpu = { reads_3 },
-		.init = gates_at_boot, .check = check, .max_steps = 7, .preemptions = -1,
+		.init = gates_at_boot, .check = check, .max_steps = 6, .preemptions = -1,
 		.saw = { "leader" },
 	}, {
 		.name = "gates", .what = "2 nodes with a gate and a CPU each, 2 reads each",

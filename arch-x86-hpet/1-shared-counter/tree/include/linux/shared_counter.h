@@ -49,10 +49,10 @@
  * HPET is, on resume), since a leader does not compare. Whether something was published is judged
  * by seq, never by value.
  *
- * Progress: a read polls the word at most SHARED_COUNTER_ROUNDS * 2 * bound times and samples the
- * counter at most twice, whoever holds the lock and whatever stopped it. The publish loop goes
- * round only when another CPU made a step, and ends with the first publish of a value sampled
- * after ours: so only who was already reading when we sampled can be in our way, each once.
+ * Progress: a read polls the word at most 2 * (SHARED_COUNTER_ROUNDS * bound + defer) times and
+ * samples the counter at most twice, whoever holds the lock and whatever stopped it. The publish
+ * loop goes round only when another CPU made a step, and ends with the first publish of a value
+ * sampled after ours: so only who was already reading when we sampled can be in our way, each once.
  *
  * A value that was taken from another CPU was published while the reader waited, so it was sampled
  * no longer ago than that leader took from its sample to its publish plus the reader's own wait.
@@ -61,9 +61,11 @@
  * Each try takes the line away from all others, who fetch it anew, and the publish that would end this
  * stands in the same queue. So where there is more than one node, each has a gate, a word with the
  * last seq for which one of its CPUs has gone to try; the others of the node wait as if the lock were
- * taken. A gate only keeps CPUs from trying, and for one generation: nothing above depends on it,
- * nobody has to open it again, and if who passed it is stopped, the node's other waiters try when
- * their bound is over.
+ * taken. And a node whose last try failed waits about as long as a read takes before the next: then
+ * the node that got the lock mostly gets it again, and one CPU tries instead of one of each node. A
+ * gate only keeps CPUs from trying, for one generation: nothing above depends on it, nobody has to
+ * open it again, and if who passed it is stopped, the node's other waiters try when their bound is
+ * over.
  *
  * Limits: newer is decided by the sign of a difference, in the counter's own width. A CPU that is
  * stopped between sample and publish, while the others go on, for more than half a turn of the
@@ -94,6 +96,10 @@
 #define SHARED_COUNTER_SEQ		BIT_ULL(SHARED_COUNTER_SEQ_SHIFT)
 #define SHARED_COUNTER_SEQ_MASK		GENMASK_ULL(63, 38)
 
+/* A gate is seq + 1, as 0 is one that nobody has passed, and whether the last try failed. */
+#define SHARED_COUNTER_GATE_FAILED	1
+#define SHARED_COUNTER_GATE_SEQ		2
+
 /* How often a reader that cannot even take over waits again before it reads for itself. */
 #define SHARED_COUNTER_ROUNDS		3
 
@@ -103,6 +109,7 @@
  */
 #define SHARED_COUNTER_BOUND_READS	16
 #define SHARED_COUNTER_BOUND_DEFAULT	2000	/* polls: 16 reads of 1 us at 8 ns a poll */
+#define SHARED_COUNTER_BOUND_DEFERS	16	/* a read time */
 #define SHARED_COUNTER_BOUND_MIN	64
 #define SHARED_COUNTER_BOUND_MAX	BIT(20)
 
@@ -133,6 +140,7 @@ enum shared_counter_event {
  * struct shared_counter - a slow counter whose reads are shared
  * @word: the state, alone on its cache line: every read of every CPU looks at it
  * @bound: polls of @word after which a waiter doubts that the holder is alive
+ * @defer: polls of @word before the next try from a node whose last one failed
  * @shift: 32 less the width of the counter in bits
  * @gate: per CPU, the gate of its node; NULL until shared_counter_add_gates(), and with one node
  * @tried: per CPU, room for the gate of a node: of which CPU is said by @gate
@@ -141,6 +149,7 @@ enum shared_counter_event {
 struct shared_counter {
 	atomic64_t		word ____cacheline_aligned_in_smp;
 	u32			bound ____cacheline_aligned_in_smp;
+	u32			defer;
 	u32			shift;
 	atomic_t * __percpu	*gate;
 	atomic_t __percpu	*tried;
@@ -160,6 +169,7 @@ struct shared_counter {
 	static DEFINE_PER_CPU_ALIGNED(atomic_t, name##_tried);				\
 	static struct shared_counter name = {						\
 		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
+		.defer = SHARED_COUNTER_BOUND_DEFAULT / SHARED_COUNTER_BOUND_DEFERS,	\
 		.shift = 32 - (bits),							\
 		.gate = &name##_gate,							\
 		.tried = &name##_tried,							\
@@ -276,35 +286,11 @@ shared_counter_lead(struct shared_counter *sc, u64 *seen, u64 locked, u32 *value
 }
 
 /*
- * May this CPU try to take the free lock that it saw in @w? @seen is what the word is by now.
- *
- * Relaxed: the gate orders nothing. Before a gate was passed the line may have taken its time to come,
- * and the lock may be gone: to look again costs less than to try.
- */
-static __always_inline bool shared_counter_pass_gate(struct shared_counter *sc, u64 w, u64 *seen)
-{
-	atomic_t *gate = this_cpu_read(*sc->gate);
-	int tried, now;
-
-	*seen = w;
-	if (!gate)
-		return true;
-	/* Never 0, which is what a gate has that nobody has passed. */
-	now = (w >> SHARED_COUNTER_SEQ_SHIFT) + 1;
-	tried = atomic_read(gate);
-	if (tried == now || !atomic_try_cmpxchg_relaxed(gate, &tried, now))
-		return false;
-	*seen = atomic64_read(&sc->word);
-	return *seen == w;
-}
-
-/*
  * Poll until somebody publishes or the bound is over. The bound grows with the CPU's number, from
- * one to two times sc->bound, or all waiters would go for the line in the same moment.
+ * one to two times @bound, or all waiters would go for the line in the same moment.
  */
-static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
+static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w, u32 bound)
 {
-	u32 bound = READ_ONCE(sc->bound);
 	u32 polls = bound + (u64)bound * raw_smp_processor_id() / nr_cpu_ids;
 	u64 seen;
 
@@ -315,6 +301,37 @@ static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w)
 			polls = 2;
 	} while (shared_counter_same_seq(seen, w) && --polls);
 	return seen;
+}
+
+/*
+ * Pass the gate, if there is one, and take the lock, which is free in @seen. Relaxed: a gate orders
+ * nothing.
+ */
+static __always_inline enum shared_counter_outcome
+shared_counter_pass(struct shared_counter *sc, u64 *seen, u32 *value, u32 (*sample)(void))
+{
+	atomic_t *gate = this_cpu_read(*sc->gate);
+	enum shared_counter_outcome outcome;
+	int tried, now = 0;
+	u64 w = *seen;
+
+	if (gate) {
+		now = ((w >> SHARED_COUNTER_SEQ_SHIFT) + 1) * SHARED_COUNTER_GATE_SEQ;
+		tried = atomic_read(gate);
+		now |= tried & SHARED_COUNTER_GATE_FAILED;
+		if (tried == now || !atomic_try_cmpxchg_relaxed(gate, &tried, now))
+			return SHARED_COUNTER_MISSED;
+		if (now & SHARED_COUNTER_GATE_FAILED) {
+			*seen = shared_counter_wait(sc, w, READ_ONCE(sc->defer));
+			if (*seen != w)
+				return SHARED_COUNTER_MISSED;
+		}
+	}
+	outcome = shared_counter_lead(sc, seen, w | SHARED_COUNTER_LOCK, value, sample);
+	/* Unless another CPU has passed meanwhile, who will find out for himself. */
+	if (gate && (outcome == SHARED_COUNTER_MISSED) != (now & SHARED_COUNTER_GATE_FAILED))
+		atomic_cmpxchg_relaxed(gate, now, now ^ SHARED_COUNTER_GATE_FAILED);
+	return outcome;
 }
 
 /**
@@ -341,16 +358,14 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 
 	w = atomic64_read(&sc->word);
 	if (!(w & SHARED_COUNTER_LOCK)) {
-		if (likely(shared_counter_pass_gate(sc, w, &seen))) {
-			outcome = shared_counter_lead(sc, &seen, w | SHARED_COUNTER_LOCK, &value,
-						      sample);
-			if (likely(outcome == SHARED_COUNTER_LED)) {
-				shared_counter_count(sc, SHARED_COUNTER_LEADER);
-				return value;
-			}
-			if (outcome == SHARED_COUNTER_LOST)
-				goto fresh;
+		seen = w;
+		outcome = shared_counter_pass(sc, &seen, &value, sample);
+		if (likely(outcome == SHARED_COUNTER_LED)) {
+			shared_counter_count(sc, SHARED_COUNTER_LEADER);
+			return value;
 		}
+		if (outcome == SHARED_COUNTER_LOST)
+			goto fresh;
 		/* A whole read happened since we came. */
 		if (!shared_counter_same_seq(seen, w))
 			goto shared;
@@ -359,7 +374,7 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 	}
 
 	for (round = 0; round < SHARED_COUNTER_ROUNDS; round++) {
-		seen = shared_counter_wait(sc, w);
+		seen = shared_counter_wait(sc, w, READ_ONCE(sc->bound));
 		if (!shared_counter_same_seq(seen, w))
 			goto shared;
 		if (seen == w) {
@@ -431,7 +446,7 @@ static inline void shared_counter_calibrate(struct shared_counter *sc, u32 (*sam
 {
 	const u32 reads = 64, polls = 4096;
 	u32 read_ticks = U32_MAX, poll_ticks = U32_MAX;
-	u32 try, i;
+	u32 bound, try, i;
 
 	for (try = 0; try < 4; try++) {
 		u32 start = sample(), middle, end;
@@ -451,9 +466,11 @@ static inline void shared_counter_calibrate(struct shared_counter *sc, u32 (*sam
 	poll_ticks -= min(poll_ticks, read_ticks / reads);
 	if (!read_ticks || !poll_ticks)
 		return;
-	WRITE_ONCE(sc->bound, clamp_t(u64, (u64)SHARED_COUNTER_BOUND_READS * read_ticks * polls /
-				      ((u64)reads * poll_ticks),
-				      SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX));
+	bound = clamp_t(u64, (u64)SHARED_COUNTER_BOUND_READS * read_ticks * polls /
+			     ((u64)reads * poll_ticks),
+			SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX);
+	WRITE_ONCE(sc->bound, bound);
+	WRITE_ONCE(sc->defer, bound / SHARED_COUNTER_BOUND_DEFERS);
 }
 
 #endif /* _LINUX_SHARED_COUNTER_H */

@@ -49,6 +49,7 @@ static void start(unsigned int bits, u32 first, u64 word)
 		per_cpu(sc_gate, cpu) = NULL;
 	sc.shift = 32 - bits;
 	sc.bound = SHARED_COUNTER_BOUND_MIN;
+	sc.defer = SHARED_COUNTER_BOUND_MIN / SHARED_COUNTER_BOUND_DEFERS;
 	atomic64_set(&sc.word, word | first);
 	counter = first;
 	counter_step = 1;
@@ -203,22 +204,39 @@ static const char *dead_holder(void)
 	return why;
 }
 
-/* Who has passed the gate of the node was stopped before it took the lock. */
-static const char *dead_at_the_gate(void)
+static atomic_t one_gate;
+
+static void start_with_gate(int passed)
 {
-	static atomic_t gate;
 	int cpu;
 
 	start(32, 1000, 0);
 	for_each_possible_cpu(cpu)
-		per_cpu(sc_gate, cpu) = &gate;
-	atomic_set(&gate, seq() + 1);
+		per_cpu(sc_gate, cpu) = &one_gate;
+	atomic_set(&one_gate, passed);
+}
+
+/* Who has passed the gate of the node was stopped before it took the lock. */
+static const char *dead_at_the_gate(void)
+{
+	start_with_gate((seq() + 1) * SHARED_COUNTER_GATE_SEQ);
 	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
 	WRONG_IF(newest != 1001);
 	WRONG_IF(locked());
 	/* The gate was for that generation alone. */
 	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
-	WRONG_IF(atomic_read(&gate) != seq());
+	WRONG_IF(atomic_read(&one_gate) != seq() * SHARED_COUNTER_GATE_SEQ);
+	return why;
+}
+
+/* The last try of the node failed, and now nobody else reads. */
+static const char *failed_at_the_gate(void)
+{
+	start_with_gate(SHARED_COUNTER_GATE_FAILED);
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
+	WRONG_IF(newest != 1001);
+	/* It succeeded, so the next does not wait. */
+	WRONG_IF(atomic_read(&one_gate) != seq() * SHARED_COUNTER_GATE_SEQ);
 	return why;
 }
 
@@ -495,6 +513,7 @@ static const struct shared_counter_scenario scenarios[] = {
 	{ "single_reader", single_reader },
 	{ "dead_holder", dead_holder },
 	{ "dead_at_the_gate", dead_at_the_gate },
+	{ "failed_at_the_gate", failed_at_the_gate },
 	{ "holders_that_keep_dying", holders_that_keep_dying },
 	{ "frozen_counter", frozen_counter },
 	{ "shared_value", shared_value },
@@ -601,6 +620,7 @@ static int stress_run(struct shared_counter_stress *s)
 	/* seq wraps after a hundred publishes. */
 	atomic64_set(&stress.word, (SHARED_COUNTER_SEQ_MASK - 100 * SHARED_COUNTER_SEQ) | s->first);
 	stress.bound = 200;
+	stress.defer = 20;
 	atomic_set(&stress_counter, s->first);
 	stress_newest = s->first;
 	stress_frozen = s->frozen;
