@@ -62,6 +62,11 @@ test test-all:
 ia64 ia64-image ia64-test:
 	@scripts/ia64 $(if $(filter ia64,$@),build,$(@:ia64-%=%)) || [ $$? = 4 ]	# a skip, which says why
 
+#: make report		a page with plots of the simulator, its tables, and the last results of all bases:
+#:			results/report/index.html, or OUT=DIR
+report:
+	@scripts/report
+
 #: make clean		remove results/ here, and what was built in the cache; fetched sources and the
 #:			compiler for ia64 stay
 clean:
@@ -69,4 +74,4 @@ clean:
 
 bases = $(shell sed 's/[\#[:space:]].*//' bases.conf)
 
-.PHONY: help run soak apply fetch tree refresh series test test-all ia64 ia64-image ia64-test clean
+.PHONY: help run soak apply fetch tree refresh series test test-all report ia64 ia64-image ia64-test clean

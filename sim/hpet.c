@@ -65,7 +65,7 @@ static unsigned int defer_polls(unsigned int cpu)
 
 /* The bound as shared_counter_calibrate() finds it: by CPU 0, which is near the counter. */
 static double bound_reads = SHARED_COUNTER_BOUND_READS;
-static double defers = SHARED_COUNTER_BOUND_DEFERS;
+static double defer_reads;		/* or as the header has it */
 
 static void ours_start(void)
 {
@@ -77,7 +77,8 @@ static void ours_start(void)
 	machine_polls(&sc->bound, bound_polls);
 	machine_polls(&sc->defer, defer_polls);
 	sc->bound = clamp_t(double, polls, SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX);
-	sc->defer = max(sc->bound / defers, 1U);
+	sc->defer = defer_reads ? max(sc->bound * defer_reads / bound_reads, 1.0) :
+				  shared_counter_defer(sc->bound);
 }
 
 #include "hpet_nodes.h"
@@ -165,7 +166,7 @@ int main(int argc, char **argv)
 			bound_reads = atof(optarg);
 			break;
 		case 'd':
-			defers = atof(optarg);
+			defer_reads = atof(optarg);
 			break;
 		case 'f':
 			names = optarg;
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!file || optind == argc)
-		die("usage: hpet -m machines/FILE [-f 'forms'] [-w ns between reads] [-t us] [-u us before that] [-b bound, in reads] [-s seed] CPUs...");
+		die("usage: hpet -m machines/FILE [-f 'forms'] [-w ns between reads] [-t us] [-u us before that] [-b bound, in reads] [-d wait of a node after a try that failed, in reads] [-s seed] CPUs...");
 	machine_load(file);
 	printf("# machine\tform\tcpus\tthink_ns\treads/us\tmean_ns\tlongest_ns\treads/counter_read\t%%time\tfar/read\tnode/read\n");
 	for (; optind < argc; optind++) {

@@ -97,7 +97,7 @@ ok "1024 CPUs with gates for 100 ms in less than a minute" timeout 60 \
 
 ok "spoilt: every CPU passes the gate" spoil 's/if \(tried == now \|\| [^;]*;/;/'
 ok "... is noticed" holds 'a < b / 4' "$(reads modern-4096 1000 gates 1024 "$tmp/spoilt")" "$gates"
-ok "spoilt: no second look" spoil 's/\*seen = atomic64_read\(&sc->word\);\n//'
+ok "spoilt: no node waits after a try that failed" spoil 's/if \(now & SHARED_COUNTER_GATE_FAILED\) \{/if (0) {/'
 ok "... is noticed" holds 'a < b / 2' "$(reads modern-4096 1000 gates 1024 "$tmp/spoilt")" "$gates"
 ok "spoilt: a bound of a quarter of a read" spoil 's/(BOUND_READS\t*)16/\10.25/'
 ok "... is noticed" holds 'a < b / 2' "$(reads superdome2 1000 gates 576 "$tmp/spoilt")" \
@@ -108,7 +108,7 @@ ok "FPSWA, silent: 1023 CPUs were a thousand times as slow" holds 'a > 1000 * b'
 	"$(figure 6 fpswa -q -m machines/altix-1024.conf -t 20 -f 2.6 1023)"
 ok "FPSWA, messages of 1023 CPUs in a window: no more than 5" holds 'a > 4 && a <= 5' \
 	"$(figure 7 fpswa -m machines/altix-1024.conf -f ours 1023)"
-ok "... and many with the fix of 2006" holds 'a > 50' \
+ok "... and many with the fix of 2006" holds 'a > 25' \
 	"$(figure 7 fpswa -m machines/altix-1024.conf -f 2006 1023)"
 
 "$build/page_lock" -r -m machines/uv-768.conf -p 20 768 >"$tmp/out"

@@ -61,8 +61,8 @@
  * Each try takes the line away from all others, who fetch it anew, and the publish that would end this
  * stands in the same queue. So where there is more than one node, each has a gate, a word with the
  * last seq for which one of its CPUs has gone to try; the others of the node wait as if the lock were
- * taken. And a node whose last try failed waits about as long as a read takes before the next: then
- * the node that got the lock mostly gets it again, and one CPU tries instead of one of each node. A
+ * taken. And a node whose last try failed waits for a read time or more before the next: then the
+ * node that got the lock mostly gets it again, and one CPU tries instead of one of each node. A
  * gate only keeps CPUs from trying, for one generation: nothing above depends on it, nobody has to
  * open it again, and if who passed it is stopped, the node's other waiters try when their bound is
  * over.
@@ -109,9 +109,15 @@
  */
 #define SHARED_COUNTER_BOUND_READS	16
 #define SHARED_COUNTER_BOUND_DEFAULT	2000	/* polls: 16 reads of 1 us at 8 ns a poll */
-#define SHARED_COUNTER_BOUND_DEFERS	16	/* a read time */
 #define SHARED_COUNTER_BOUND_MIN	64
 #define SHARED_COUNTER_BOUND_MAX	BIT(20)
+
+/*
+ * How long a node waits after a try that failed: a read time, and with more nodes more, as a publish
+ * takes longer to reach them all; the whole bound with 256.
+ */
+#define SHARED_COUNTER_DEFER_LEAST	16
+#define SHARED_COUNTER_DEFER_ALL	(SHARED_COUNTER_DEFER_LEAST * SHARED_COUNTER_BOUND_READS)
 
 /*
  * Tests build twins of this file with one rule taken out, to see that they would notice; a kernel
@@ -169,7 +175,7 @@ struct shared_counter {
 	static DEFINE_PER_CPU_ALIGNED(atomic_t, name##_tried);				\
 	static struct shared_counter name = {						\
 		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
-		.defer = SHARED_COUNTER_BOUND_DEFAULT / SHARED_COUNTER_BOUND_DEFERS,	\
+		.defer = SHARED_COUNTER_BOUND_DEFAULT / SHARED_COUNTER_BOUND_READS,	\
 		.shift = 32 - (bits),							\
 		.gate = &name##_gate,							\
 		.tried = &name##_tried,							\
@@ -431,6 +437,13 @@ static inline void shared_counter_add_gates(struct shared_counter *sc)
 	}
 }
 
+/* What of the bound a node waits after a try that failed. */
+static inline u32 shared_counter_defer(u32 bound)
+{
+	return (u64)bound * clamp_t(u32, nr_online_nodes, SHARED_COUNTER_DEFER_LEAST,
+				    SHARED_COUNTER_DEFER_ALL) / SHARED_COUNTER_DEFER_ALL;
+}
+
 /**
  * shared_counter_calibrate() - set the bound from what a read costs on this machine
  * @sc: the shared counter
@@ -470,7 +483,7 @@ static inline void shared_counter_calibrate(struct shared_counter *sc, u32 (*sam
 			     ((u64)reads * poll_ticks),
 			SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX);
 	WRITE_ONCE(sc->bound, bound);
-	WRITE_ONCE(sc->defer, bound / SHARED_COUNTER_BOUND_DEFERS);
+	WRITE_ONCE(sc->defer, shared_counter_defer(bound));
 }
 
 #endif /* _LINUX_SHARED_COUNTER_H */

@@ -49,7 +49,7 @@ static void start(unsigned int bits, u32 first, u64 word)
 		per_cpu(sc_gate, cpu) = NULL;
 	sc.shift = 32 - bits;
 	sc.bound = SHARED_COUNTER_BOUND_MIN;
-	sc.defer = SHARED_COUNTER_BOUND_MIN / SHARED_COUNTER_BOUND_DEFERS;
+	sc.defer = SHARED_COUNTER_BOUND_MIN / SHARED_COUNTER_BOUND_READS;
 	atomic64_set(&sc.word, word | first);
 	counter = first;
 	counter_step = 1;
