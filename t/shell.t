@@ -4,7 +4,7 @@
 . "$(dirname -- "$0")/lib.sh"
 cd "$TOP" || exit 2
 
-for f in $(grep -rlE '^#!/bin/sh' scripts t ./*-*/) scripts/*.sh t/*.sh; do
+for f in $(grep -rlE '^#!/bin/sh' scripts sim t verify ./*-*/) scripts/*.sh t/*.sh; do
 	if command -v shellcheck >/dev/null; then
 		ok "shellcheck $f" shellcheck -s sh "$f"
 	else

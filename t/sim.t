@@ -33,9 +33,9 @@ built() {
 
 same_seed() {
 	for seed in 1 1 2; do
-		"$build/hpet" -m machines/superdome2.conf -s $seed -w 2000 -u 500 -t 500 100 >"$tmp/out"
-		"$build/fpswa" -m machines/altix-1024.conf -s $seed -t 10 100 >>"$tmp/out"
-		"$build/page_lock" -m machines/uv-768.conf -s $seed -p 10 100 >>"$tmp/out"
+		"$build/hpet" -m machines/superdome2.conf -s "$seed" -w 2000 -u 500 -t 500 100 >"$tmp/out"
+		"$build/fpswa" -m machines/altix-1024.conf -s "$seed" -t 10 100 >>"$tmp/out"
+		"$build/page_lock" -m machines/uv-768.conf -s "$seed" -p 10 100 >>"$tmp/out"
 		cksum <"$tmp/out"
 	done >"$tmp/sums"
 	[ "$(uniq "$tmp/sums" | wc -l)" = 2 ] && [ "$(sed -n 1p "$tmp/sums")" = "$(sed -n 2p "$tmp/sums")" ]
@@ -52,8 +52,8 @@ spoil() {
 	rm -rf "$tmp/spoilt"
 	mkdir -p "$tmp/spoilt/include/linux"
 	header=../arch-x86-hpet/1-shared-counter/tree/include/linux/shared_counter.h
-	sed -zE "$1" $header >"$tmp/spoilt/include/linux/shared_counter.h"
-	! cmp -s $header "$tmp/spoilt/include/linux/shared_counter.h" &&
+	sed -zE "$1" "$header" >"$tmp/spoilt/include/linux/shared_counter.h"
+	! cmp -s "$header" "$tmp/spoilt/include/linux/shared_counter.h" &&
 		make -s BUILD="$tmp/spoilt" HEADERS="$tmp/spoilt/include" "$tmp/spoilt/hpet" >"$tmp/log" 2>&1
 }
 

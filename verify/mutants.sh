@@ -37,7 +37,7 @@ try() {
 	esac
 	case $1 in
 	explore) folder=explore args=-f found=1 ;;
-	tsan) folder=threads args= found=66 ;;
+	tsan) folder=threads args='' found=66 ;;
 	esac
 	sed -zE "$3" "$(file "$2")" >"$into"
 	if cmp -s "$(file "$2")" "$into"; then
