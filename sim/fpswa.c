@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each CPU traps for one floating point instruction after the other, and would say so in the log; or
- * has been told to be silent (prctl PR_FPEMU_NOPRINT). How many traps are handled, and how many
+ * Each CPU traps for one floating point instruction after the other, and would say so in the log;
+ * or has been told to be silent (prctl PR_FPEMU_NOPRINT). How many traps are handled, and how many
  * messages come; by the forms that the kernel had and ours. Those of others are in fpswa_rivals.h.
  *
- * A window is as long as its CPUs' clocks say, which tick HZ times a second. It is shorter here than
- * the 5 s of the kernel: what is too many messages comes at its beginning.
+ * A window is as long as its CPUs' clocks say, which tick HZ times a second. It is shorter here
+ * than the 5 s of the kernel: what is too many messages comes at its beginning.
  */
 #include <linux/jiffies.h>
 #include <linux/percpu_ratelimit.h>

@@ -7,8 +7,8 @@
  *  ratelimit	___ratelimit() of 5.10 to 6.12: a lock that is only tried
  *  ratelimit-7.3 its successor, Paul McKenney and Petr Mladek, 2025: first a counter without the lock
  *
- * Without messages the second to the fourth do nothing. A plain ++ of theirs is a load and a store, as
- * in the kernel, and others may come in between.
+ * Without messages the second to the fourth do nothing. A plain ++ of theirs is a load and a
+ * store, as in the kernel, and others may come in between.
  */
 
 static struct {

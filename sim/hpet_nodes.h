@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two levels, which is what was thought of first for many nodes: a word for each node in front of the
- * global one. Who finds his node's word locked does not know whether the value that will come is from
- * before he came, so he waits for a generation that was locked after that; and who waits too long
- * goes to the global word himself.
+ * Two levels, which is what was thought of first for many nodes: a word for each node in front of
+ * the global one. Who finds his node's word locked does not know whether the value that will come
+ * is from before he came, so he waits for a generation that was locked after that; and who waits
+ * too long goes to the global word himself.
  */
 
 static atomic64_t *node_word[MACHINE_MAX_CPUS];

@@ -378,8 +378,8 @@ static void spinner_remove(struct cpu *c)
 }
 
 /*
- * Polls a line of which this CPU has a copy. Returns when that has changed, or when the loop is to be
- * left, and how many polls had the old value.
+ * Polls a line of which this CPU has a copy. Returns when that has changed, or when the loop is to
+ * be left, and how many polls had the old value.
  */
 static unsigned int spin(struct cpu *c, struct line *l)
 {
@@ -408,8 +408,8 @@ static unsigned int spin(struct cpu *c, struct line *l)
 }
 
 /*
- * Before the line changes, so that who has polled it makes up for that with the old value, up to the
- * poll that misses.
+ * Before the line changes, so that who has polled it makes up for that with the old value, up to
+ * the poll that misses.
  */
 static void spinners_wake(struct line *l)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A large machine, as far as its caches go: what an access to shared memory costs when each line has
- * a home, a directory there, and copies in nodes and in CPUs. The code that runs on it is the very
- * code of the kernel, over the shims of verify/, with each CPU a coroutine that goes on when its
- * access is done. One process, one thread, and for the same seed always the same.
+ * A large machine, as far as its caches go: what an access to shared memory costs when each line
+ * has a home, a directory there, and copies in nodes and in CPUs. The code that runs on it is the
+ * very code of the kernel, over the shims of verify/, with each CPU a coroutine that goes on when
+ * its access is done. One process, one thread, and for the same seed always the same.
  *
  * What is modelled, per line:
  *
@@ -16,8 +16,8 @@
  *
  * Caches never lose a line for want of room, there is no bandwidth but that of a line's home, and
  * two threads of a core are two CPUs with a cache each. A load is complete when it has its value:
- * nothing is executed before something else is done. A copy that a write takes away is good until that
- * write is done, which is the longest that it can be.
+ * nothing is executed before something else is done. A copy that a write takes away is good until
+ * that write is done, which is the longest that it can be.
  */
 #ifndef SIM_MACHINE_H
 #define SIM_MACHINE_H
@@ -101,9 +101,9 @@ double machine_random(void);
 /* Reads the counter. Returns when, in ns, it had the value that came. */
 double machine_counter(void);
 /*
- * A loop that polls leaves after so many polls of the same variable, if the CPU has loaded @addr before
- * it; others do not count. It has to be said, since the polls are made up for when the line changes or
- * this is over. Forgotten by machine_start().
+ * A loop that polls leaves after so many polls of the same variable, if the CPU has loaded @addr
+ * before it; others do not count. It has to be said, since the polls are made up for when the line
+ * changes or this is over. Forgotten by machine_start().
  */
 void machine_polls(const volatile void *addr, unsigned int (*polls)(unsigned int cpu));
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two threads on two real CPUs run the code that hpet.c runs on the model: a machine file of this
- * machine on the standard output, measured, and as comments what a shared read took. hpet -m of that
- * file says what the model makes of it.
+ * machine on the standard output, measured, and as comments what a shared read took. hpet -m of
+ * that file says what the model makes of it.
  *
- * The counter is made up: a sample takes as long as the files say of the HPET. Medians of many short
- * rounds, as other programs and a host take time away.
+ * The counter is made up: a sample takes as long as the files say of the HPET. Medians of many
+ * short rounds, as other programs and a host take time away.
  */
 #define _GNU_SOURCE
 #include <linux/shared_counter.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A large parallel program has started: on each CPU a process faults for the pages of its text, one
- * after the other, all of them there. A fault takes a reference, tries the lock of the page, maps it,
- * unlocks it. Who does not get the lock sleeps in a queue, and who unlocks wakes the first, who tries
- * again; what the queue itself costs is not in this. Or, with -r, he tries again at once until he has
- * it; or, with -g, he gives up and lets it be, as the faults around a fault do today. How long until
- * all CPUs have all pages.
+ * A large parallel program has started: on each CPU a process faults for the pages of its text,
+ * one after the other, all of them there. A fault takes a reference, tries the lock of the page,
+ * maps it, unlocks it. Who does not get the lock sleeps in a queue, and who unlocks wakes the
+ * first, who tries again; what the queue itself costs is not in this. Or, with -r, he tries again
+ * at once until he has it; or, with -g, he gives up and lets it be, as the faults around a fault
+ * do today. How long until all CPUs have all pages.
  */
 #include <linux/page_lock.h>
 #include <linux/processor.h>

@@ -34,10 +34,23 @@ static __thread unsigned long long found;
 #define MARKS	(1 << 25)
 
 static unsigned long events[SHARED_COUNTER_EVENTS];
+/* As on two nodes, with every other thread in the second. */
+static atomic_t tried[2] __attribute__((__aligned__(64)));
+static atomic_t *gate_of[MAX_THREADS];
 static struct shared_counter sc = {
 	.bound = 50,
+	.defer = 5,
+	.gate = gate_of,
 	.events = events,
 };
+/* Nobody asks, since the gates are there. */
+unsigned int shim_nr_nodes = 2;
+
+int shim_cpu_to_node(unsigned int cpu)
+{
+	return cpu % 2;
+}
+
 static u32 counter, newest;
 static unsigned char *mark;
 static unsigned long turns[MAX_THREADS];
@@ -45,7 +58,8 @@ static __thread bool nmi;
 
 void *shim_per_cpu(const volatile void *ptr, unsigned int cpu)
 {
-	(void)cpu;
+	if (ptr == gate_of)
+		return &gate_of[cpu];
 	return (void *)ptr;
 }
 
@@ -66,7 +80,10 @@ static __always_inline u32 sample(void)
 
 static void init(unsigned int threads)
 {
-	(void)threads;
+	unsigned int i;
+
+	for (i = 0; i < threads; i++)
+		gate_of[i] = &tried[i % 2];
 	mark = calloc(MARKS, 1);
 	threads_check(mark, "no memory");
 	mark[0] = 1;

@@ -57,15 +57,15 @@
  * A value that was taken from another CPU was published while the reader waited, so it was sampled
  * no longer ago than that leader took from its sample to its publish plus the reader's own wait.
  *
- * Gates: whoever finds the lock free tries to take it, and on a machine of many nodes they are many.
- * Each try takes the line away from all others, who fetch it anew, and the publish that would end this
- * stands in the same queue. So where there is more than one node, each has a gate, a word with the
- * last seq for which one of its CPUs has gone to try; the others of the node wait as if the lock were
- * taken. And a node whose last try failed waits for a read time or more before the next: then the
- * node that got the lock mostly gets it again, and one CPU tries instead of one of each node. A
- * gate only keeps CPUs from trying, for one generation: nothing above depends on it, nobody has to
- * open it again, and if who passed it is stopped, the node's other waiters try when their bound is
- * over.
+ * Gates: whoever finds the lock free tries to take it, and on a machine of many nodes they are
+ * many. Each try takes the line away from all others, who fetch it anew, and the publish that
+ * would end this stands in the same queue. So where there is more than one node, each has a gate,
+ * a word with the last seq for which one of its CPUs has gone to try; the others of the node wait
+ * as if the lock were taken. And a node whose last try failed waits for a read time or more before
+ * the next: then the node that got the lock mostly gets it again, and one CPU tries instead of one
+ * of each node. A gate only keeps CPUs from trying, for one generation: nothing above depends on
+ * it, nobody has to open it again, and if who passed it is stopped, the node's other waiters try
+ * when their bound is over.
  *
  * Limits: newer is decided by the sign of a difference, in the counter's own width. A CPU that is
  * stopped between sample and publish, while the others go on, for more than half a turn of the
@@ -113,8 +113,8 @@
 #define SHARED_COUNTER_BOUND_MAX	BIT(20)
 
 /*
- * How long a node waits after a try that failed: a read time, and with more nodes more, as a publish
- * takes longer to reach them all; the whole bound with 256.
+ * How long a node waits after a try that failed: a read time, and with more nodes more, as a
+ * publish takes longer to reach them all; the whole bound with 256.
  */
 #define SHARED_COUNTER_DEFER_LEAST	16
 #define SHARED_COUNTER_DEFER_ALL	(SHARED_COUNTER_DEFER_LEAST * SHARED_COUNTER_BOUND_READS)
@@ -169,8 +169,9 @@ struct shared_counter {
  * @name: its name; the per-CPU counts are @name_events, the gates @name_gate and @name_tried
  * @bits: width of the counter, at most 32
  */
+#ifdef CONFIG_CONTENTION_DEBUG
 #define DEFINE_SHARED_COUNTER(name, bits)						\
-	SHARED_COUNTER_DEFINE_EVENTS(name)						\
+	static DEFINE_PER_CPU(unsigned long [SHARED_COUNTER_EVENTS], name##_events);	\
 	static DEFINE_PER_CPU(atomic_t *, name##_gate);					\
 	static DEFINE_PER_CPU_ALIGNED(atomic_t, name##_tried);				\
 	static struct shared_counter name = {						\
@@ -179,18 +180,21 @@ struct shared_counter {
 		.shift = 32 - (bits),							\
 		.gate = &name##_gate,							\
 		.tried = &name##_tried,							\
-		SHARED_COUNTER_EVENTS_INIT(name)					\
+		.events = name##_events,						\
 	}
-
-#ifdef CONFIG_CONTENTION_DEBUG
-#define SHARED_COUNTER_DEFINE_EVENTS(name)						\
-	static DEFINE_PER_CPU(unsigned long [SHARED_COUNTER_EVENTS], name##_events);
-#define SHARED_COUNTER_EVENTS_INIT(name)	.events = name##_events,
-#define shared_counter_count(sc, event)		this_cpu_inc((sc)->events[event])
+#define shared_counter_count(sc, event)	this_cpu_inc((sc)->events[event])
 #else
-#define SHARED_COUNTER_DEFINE_EVENTS(name)
-#define SHARED_COUNTER_EVENTS_INIT(name)
-#define shared_counter_count(sc, event)		do { } while (0)
+#define DEFINE_SHARED_COUNTER(name, bits)						\
+	static DEFINE_PER_CPU(atomic_t *, name##_gate);					\
+	static DEFINE_PER_CPU_ALIGNED(atomic_t, name##_tried);				\
+	static struct shared_counter name = {						\
+		.bound = SHARED_COUNTER_BOUND_DEFAULT,					\
+		.defer = SHARED_COUNTER_BOUND_DEFAULT / SHARED_COUNTER_BOUND_READS,	\
+		.shift = 32 - (bits),							\
+		.gate = &name##_gate,							\
+		.tried = &name##_tried,							\
+	}
+#define shared_counter_count(sc, event)	do { } while (0)
 #endif
 
 static __always_inline bool shared_counter_same_seq(u64 a, u64 b)
@@ -320,6 +324,7 @@ shared_counter_pass(struct shared_counter *sc, u64 *seen, u32 *value, u32 (*samp
 	enum shared_counter_outcome outcome;
 	int tried, now = 0;
 	u64 w = *seen;
+	bool failed;
 
 	if (gate) {
 		now = ((w >> SHARED_COUNTER_SEQ_SHIFT) + 1) * SHARED_COUNTER_GATE_SEQ;
@@ -335,7 +340,8 @@ shared_counter_pass(struct shared_counter *sc, u64 *seen, u32 *value, u32 (*samp
 	}
 	outcome = shared_counter_lead(sc, seen, w | SHARED_COUNTER_LOCK, value, sample);
 	/* Unless another CPU has passed meanwhile, who will find out for himself. */
-	if (gate && (outcome == SHARED_COUNTER_MISSED) != (now & SHARED_COUNTER_GATE_FAILED))
+	failed = outcome == SHARED_COUNTER_MISSED;
+	if (gate && failed != (now & SHARED_COUNTER_GATE_FAILED))
 		atomic_cmpxchg_relaxed(gate, now, now ^ SHARED_COUNTER_GATE_FAILED);
 	return outcome;
 }

@@ -206,8 +206,8 @@ static void check_cpus(void)
 	char *second = slurp(SECOND_NODE);
 
 	/* In one node there would be no gates in front of a shared counter. */
-	result(have == want && second && second[0] > '0', "boot", "all CPUs are online, in two nodes",
-	       "%ld of %ld, second node: %.*s", have, want,
+	result(have == want && second && second[0] > '0', "boot",
+	       "all CPUs are online, in two nodes", "%ld of %ld, second node: %.*s", have, want,
 	       second ? (int)strcspn(second, "\n") : 0, second ? second : "");
 	free(second);
 }
