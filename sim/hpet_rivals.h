@@ -14,9 +14,7 @@ struct v6 {
 };
 
 static struct v6 *v6;
-static atomic64_t *merged;		/* lock in bit 0, value in the upper half */
-
-#define MERGED_LOCKED	1ULL
+static atomic64_t *merged;		/* lock in the lower half, value in the upper */
 
 static void rivals_start(void)
 {
@@ -45,27 +43,22 @@ static u32 v6_read(void)
 
 static u32 merged_read(void)
 {
-	u64 w = atomic64_read(merged), seen;
+	u64 old = atomic64_read(merged), seen;
+	atomic_t *lock = (atomic_t *)merged;
+	int unlocked = 0;
 	u32 value;
 
-	for (;;) {
-		if (!(w & MERGED_LOCKED)) {
-			seen = w;
-			if (atomic64_try_cmpxchg_acquire(merged, (s64 *)&seen, w | MERGED_LOCKED)) {
-				value = sample();
-				/* The value, then the unlock: two stores to one line. */
-				WRITE_ONCE(((u32 *)merged)[1], value);
-				WRITE_ONCE(((u32 *)merged)[0], 0);
-				return value;
-			}
-			w = seen;
-		}
-		do {
-			cpu_relax();
-			seen = atomic64_read(merged);
-		} while (seen >> 32 == w >> 32 && seen & MERGED_LOCKED);
-		if (seen >> 32 != w >> 32)
-			return seen >> 32;
-		w = seen;
+	/* queued_spin_trylock() looks first. */
+	if (!(u32)old && !atomic_read(lock) && atomic_try_cmpxchg_relaxed(lock, &unlocked, 1)) {
+		value = sample();
+		/* The value, then the unlock: two stores to one line. */
+		WRITE_ONCE(((u32 *)merged)[1], value);
+		WRITE_ONCE(((u32 *)merged)[0], 0);
+		return value;
 	}
+	do {
+		cpu_relax();
+		seen = atomic64_read(merged);
+	} while (seen >> 32 == old >> 32 && (u32)seen);
+	return seen >> 32;
 }

@@ -377,17 +377,17 @@ const struct explore_case explore_cases[] = {
 	}, {
 		.name = "gates", .what = "2 nodes with a gate and a CPU each, 2 reads each",
 		.cpu = { reads_2, far_reads_2 },
-		.init = gates_1, .check = check, .max_steps = 0, .preemptions = -1,
+		.init = gates_1, .check = check, .max_steps = 14, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "node", .what = "a node of 2 CPUs with a gate, 2 reads each",
 		.cpu = { reads_2, reads_2 }, .alike = true,
-		.init = gates_2, .check = check, .max_steps = 0, .preemptions = -1,
+		.init = gates_2, .check = check, .max_steps = 14, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "unequal", .what = "2 nodes with a gate, with 2 CPUs and with 1",
 		.cpu = { reads_1, reads_1, far_reads_1 }, .alike = true,
-		.init = gates_2, .check = check, .max_steps = 0, .preemptions = -1,
+		.init = gates_2, .check = check, .max_steps = 15, .preemptions = -1,
 		.saw = OUTCOMES,
 	}, {
 		.name = "nodes", .what = "2 nodes with a gate and 2 CPUs each",

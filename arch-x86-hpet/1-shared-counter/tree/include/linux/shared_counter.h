@@ -52,20 +52,22 @@
  * Progress: a read polls the word at most 2 * (SHARED_COUNTER_ROUNDS * bound + defer) times and
  * samples the counter at most twice, whoever holds the lock and whatever stopped it. The publish
  * loop goes round only when another CPU made a step, and ends with the first publish of a value
- * sampled after ours: so only who was already reading when we sampled can be in our way, each once.
+ * sampled after ours: so only who was already reading when we sampled can be in our way, each with
+ * a publish and with the lock for his next read.
  *
  * A value that was taken from another CPU was published while the reader waited, so it was sampled
  * no longer ago than that leader took from its sample to its publish plus the reader's own wait.
  *
  * Gates: whoever finds the lock free tries to take it, and on a machine of many nodes they are
  * many. Each try takes the line away from all others, who fetch it anew, and the publish that
- * would end this stands in the same queue. So where there is more than one node, each has a gate,
- * a word with the last seq for which one of its CPUs has gone to try; the others of the node wait
- * as if the lock were taken. And a node whose last try failed waits for a read time or more before
+ * would end this stands in the same queue. So where more than one node has CPUs, each has a gate,
+ * a word with the seq for which one of its CPUs has gone to try; the others of the node wait as
+ * if the lock were taken. And a node whose last try failed waits for a read time or more before
  * the next: then the node that got the lock mostly gets it again, and one CPU tries instead of one
  * of each node. A gate only keeps CPUs from trying, for one generation: nothing above depends on
  * it, nobody has to open it again, and if who passed it is stopped, the node's other waiters try
- * when their bound is over.
+ * when their bound is over. Who was stopped between his look at the word and the gate may set it
+ * back to an old seq; then another one passes in vain, or once more.
  *
  * Limits: newer is decided by the sign of a difference, in the counter's own width. A CPU that is
  * stopped between sample and publish, while the others go on, for more than half a turn of the
@@ -320,29 +322,35 @@ static __always_inline u64 shared_counter_wait(struct shared_counter *sc, u64 w,
 static __always_inline enum shared_counter_outcome
 shared_counter_pass(struct shared_counter *sc, u64 *seen, u32 *value, u32 (*sample)(void))
 {
+	enum shared_counter_outcome outcome = SHARED_COUNTER_MISSED;
 	atomic_t *gate = this_cpu_read(*sc->gate);
-	enum shared_counter_outcome outcome;
+	unsigned long flags = 0;
 	int tried, now = 0;
 	u64 w = *seen;
-	bool failed;
 
 	if (gate) {
+		/* Or a handler that reads would find the gate shut by what it interrupted. */
+		raw_local_irq_save(flags);
 		now = ((w >> SHARED_COUNTER_SEQ_SHIFT) + 1) * SHARED_COUNTER_GATE_SEQ;
 		tried = atomic_read(gate);
 		now |= tried & SHARED_COUNTER_GATE_FAILED;
 		if (tried == now || !atomic_try_cmpxchg_relaxed(gate, &tried, now))
-			return SHARED_COUNTER_MISSED;
+			goto out;
 		if (now & SHARED_COUNTER_GATE_FAILED) {
 			*seen = shared_counter_wait(sc, w, READ_ONCE(sc->defer));
 			if (*seen != w)
-				return SHARED_COUNTER_MISSED;
+				goto out;
 		}
 	}
 	outcome = shared_counter_lead(sc, seen, w | SHARED_COUNTER_LOCK, value, sample);
+	if (!gate)
+		return outcome;
 	/* Unless another CPU has passed meanwhile, who will find out for himself. */
-	failed = outcome == SHARED_COUNTER_MISSED;
-	if (gate && failed != (now & SHARED_COUNTER_GATE_FAILED))
+	if ((outcome == SHARED_COUNTER_MISSED ? SHARED_COUNTER_GATE_FAILED : 0) !=
+	    (now & SHARED_COUNTER_GATE_FAILED))
 		atomic_cmpxchg_relaxed(gate, now, now ^ SHARED_COUNTER_GATE_FAILED);
+out:
+	raw_local_irq_restore(flags);
 	return outcome;
 }
 
@@ -404,7 +412,7 @@ static __always_inline u32 shared_counter_read(struct shared_counter *sc, u32 (*
 			if (!shared_counter_same_seq(seen, w))
 				goto shared;
 		}
-		/* Somebody else took over. Give him his time, or all of us stampede. */
+		/* Somebody else has it now. Give him his time, or all of us stampede. */
 		w = seen;
 	}
 fresh:
@@ -417,7 +425,7 @@ shared:
 }
 
 /**
- * shared_counter_add_gates() - give each NUMA node a gate, if there are more than one
+ * shared_counter_add_gates() - give each NUMA node a gate, if more than one has CPUs
  * @sc: the shared counter
  *
  * A CPU that no node is known of yet stays without, and may always try.
@@ -426,9 +434,17 @@ shared:
  */
 static inline void shared_counter_add_gates(struct shared_counter *sc)
 {
-	int node, cpu;
+	int node, cpu, first = NUMA_NO_NODE;
+	bool many = false;
 
-	if (nr_online_nodes < 2)
+	/* A node may have memory only. */
+	for_each_possible_cpu(cpu) {
+		node = cpu_to_node(cpu);
+		if (first == NUMA_NO_NODE)
+			first = node;
+		many |= node != first;
+	}
+	if (!many)
 		return;
 	for_each_online_node(node) {
 		atomic_t *gate = NULL;
@@ -465,7 +481,7 @@ static inline void shared_counter_calibrate(struct shared_counter *sc, u32 (*sam
 {
 	const u32 reads = 64, polls = 4096;
 	u32 read_ticks = U32_MAX, poll_ticks = U32_MAX;
-	u32 bound, try, i;
+	u32 bound = READ_ONCE(sc->bound), try, i;
 
 	for (try = 0; try < 4; try++) {
 		u32 start = sample(), middle, end;
@@ -483,11 +499,10 @@ static inline void shared_counter_calibrate(struct shared_counter *sc, u32 (*sam
 	}
 	/* The polls were timed together with one read. */
 	poll_ticks -= min(poll_ticks, read_ticks / reads);
-	if (!read_ticks || !poll_ticks)
-		return;
-	bound = clamp_t(u64, (u64)SHARED_COUNTER_BOUND_READS * read_ticks * polls /
-			     ((u64)reads * poll_ticks),
-			SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX);
+	if (read_ticks && poll_ticks)
+		bound = clamp_t(u64, (u64)SHARED_COUNTER_BOUND_READS * read_ticks * polls /
+				     ((u64)reads * poll_ticks),
+				SHARED_COUNTER_BOUND_MIN, SHARED_COUNTER_BOUND_MAX);
 	WRITE_ONCE(sc->bound, bound);
 	WRITE_ONCE(sc->defer, shared_counter_defer(bound));
 }

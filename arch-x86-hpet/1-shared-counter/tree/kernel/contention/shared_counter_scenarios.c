@@ -204,42 +204,6 @@ static const char *dead_holder(void)
 	return why;
 }
 
-static atomic_t one_gate;
-
-static void start_with_gate(int passed)
-{
-	int cpu;
-
-	start(32, 1000, 0);
-	for_each_possible_cpu(cpu)
-		per_cpu(sc_gate, cpu) = &one_gate;
-	atomic_set(&one_gate, passed);
-}
-
-/* Who has passed the gate of the node was stopped before it took the lock. */
-static const char *dead_at_the_gate(void)
-{
-	start_with_gate((seq() + 1) * SHARED_COUNTER_GATE_SEQ);
-	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
-	WRONG_IF(newest != 1001);
-	WRONG_IF(locked());
-	/* The gate was for that generation alone. */
-	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
-	WRONG_IF(atomic_read(&one_gate) != seq() * SHARED_COUNTER_GATE_SEQ);
-	return why;
-}
-
-/* The last try of the node failed, and now nobody else reads. */
-static const char *failed_at_the_gate(void)
-{
-	start_with_gate(SHARED_COUNTER_GATE_FAILED);
-	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
-	WRONG_IF(newest != 1001);
-	/* It succeeded, so the next does not wait. */
-	WRONG_IF(atomic_read(&one_gate) != seq() * SHARED_COUNTER_GATE_SEQ);
-	return why;
-}
-
 /* Takes the lock over again and again and never reads. */
 static int serial_killer(void *unused)
 {
@@ -290,6 +254,73 @@ static const char *publish_to_a_waiter(u32 value)
 			     read_elsewhere_while(publish_and_lock_again));
 	WRONG_IF(other_value != published_by_hand);
 	WRONG_IF(counter != 1000);
+	return why;
+}
+
+static atomic_t one_gate;
+
+static void start_with_gate(int passed)
+{
+	int cpu;
+
+	start(32, 1000, 0);
+	for_each_possible_cpu(cpu)
+		per_cpu(sc_gate, cpu) = &one_gate;
+	atomic_set(&one_gate, passed);
+}
+
+/* Who has passed the gate of the node was stopped before it took the lock. */
+static const char *dead_at_the_gate(void)
+{
+	start_with_gate(SHARED_COUNTER_GATE_SEQ);
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
+	WRONG_IF(newest != 1001);
+	WRONG_IF(locked());
+	/* The gate was for that generation alone. */
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_once());
+	WRONG_IF(atomic_read(&one_gate) != seq() * SHARED_COUNTER_GATE_SEQ);
+	return why;
+}
+
+/* Another one of the node has passed the gate, and what he publishes comes. */
+static const char *shut_gate(void)
+{
+	if (num_online_cpus() < 2)
+		return NULL;
+	start_with_gate(SHARED_COUNTER_GATE_SEQ);
+	sc.bound = U32_MAX / 2;
+	published_by_hand = 2000;
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_SHARED, 1,
+			     read_elsewhere_while(publish_and_lock_again));
+	WRONG_IF(other_value != published_by_hand);
+	WRONG_IF(counter != 1000);
+	return why;
+}
+
+/* The same where the last try of the node failed. */
+static const char *deferred_at_the_gate(void)
+{
+	if (num_online_cpus() < 2)
+		return NULL;
+	start_with_gate(SHARED_COUNTER_GATE_FAILED);
+	sc.defer = U32_MAX / 2;
+	published_by_hand = 2000;
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_SHARED, 1,
+			     read_elsewhere_while(publish_and_lock_again));
+	WRONG_IF(counter != 1000);
+	/* It is no success of the node's. */
+	WRONG_IF(atomic_read(&one_gate) != (SHARED_COUNTER_GATE_SEQ | SHARED_COUNTER_GATE_FAILED));
+	return why;
+}
+
+/* The last try of the node failed, and now nobody else reads. */
+static const char *failed_at_the_gate(void)
+{
+	start_with_gate(SHARED_COUNTER_GATE_FAILED);
+	WRONG_UNLESS_COUNTED(SHARED_COUNTER_LEADER, 1, read_elsewhere());
+	WRONG_IF(newest != 1001);
+	/* It succeeded, so the next does not wait. */
+	WRONG_IF(atomic_read(&one_gate) != seq() * SHARED_COUNTER_GATE_SEQ);
 	return why;
 }
 
@@ -514,6 +545,8 @@ static const struct shared_counter_scenario scenarios[] = {
 	{ "dead_holder", dead_holder },
 	{ "dead_at_the_gate", dead_at_the_gate },
 	{ "failed_at_the_gate", failed_at_the_gate },
+	{ "shut_gate", shut_gate },
+	{ "deferred_at_the_gate", deferred_at_the_gate },
 	{ "holders_that_keep_dying", holders_that_keep_dying },
 	{ "frozen_counter", frozen_counter },
 	{ "shared_value", shared_value },
