@@ -104,7 +104,7 @@ alike() {
 	echo "$one and $two schedules"
 	[ -n "$one" ] && [ "$one" = "$two" ]
 }
-for c in two nmi thieves back; do
+for c in two nmi thieves back unequal; do
 	ok "$c: as many schedules with all CPUs different" alike "$c"
 done
 ok "threads: bad number: status 2" status 2 "$CACHE/build/threads/threads-page_lock" -n 1
