@@ -279,6 +279,21 @@ static void next_range(struct worker *w, unsigned int *page, unsigned int *n)
 	*page = next_random(w, pages - *n + 1);
 }
 
+/*
+ * What another worker will touch soon: where all are slow (see beside_drop()), nobody gets all around
+ * the file in time.
+ */
+static void next_range_ahead(struct worker *w, unsigned int *page, unsigned int *n)
+{
+	const struct worker *other = &worker[next_random(w, workers - 1)];
+	__u64 touched = __atomic_load_n(&other->did.touched, __ATOMIC_RELAXED);
+
+	*page = (touched + next_random(w, WINDOW)) % pages;
+	*n = 1 + next_random(w, RANGE);
+	if (*n > pages - *page)
+		*n = pages - *page;
+}
+
 static inline void count(struct worker *w)
 {
 	__atomic_store_n(&w->did.touched, w->did.touched + 1, __ATOMIC_RELAXED);
@@ -368,7 +383,7 @@ static bool beside_punch(struct worker *w)
 	unsigned int page, n, i;
 	__u64 seen_before;
 
-	next_range(w, &page, &n);
+	next_range_ahead(w, &page, &n);
 	for (i = 0; i < n; i++)
 		page_make(buffer + i * page_size, page + i, state[page + i] / PHASES + 1);
 	states_step(page, n);
