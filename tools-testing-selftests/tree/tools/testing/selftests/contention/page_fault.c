@@ -280,8 +280,8 @@ static void next_range(struct worker *w, unsigned int *page, unsigned int *n)
 }
 
 /*
- * What another worker will touch soon: where all are slow (see beside_drop()), nobody gets all around
- * the file in time.
+ * What another worker will touch soon: where all are slow (see beside_drop()), nobody gets all
+ * around the file in time.
  */
 static void next_range_ahead(struct worker *w, unsigned int *page, unsigned int *n)
 {
