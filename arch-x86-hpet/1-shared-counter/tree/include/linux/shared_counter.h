@@ -159,6 +159,7 @@ struct shared_counter {
 	u32			bound ____cacheline_aligned_in_smp;
 	u32			defer;
 	u32			shift;
+
 	atomic_t * __percpu	*gate;
 	atomic_t __percpu	*tried;
 #ifdef CONFIG_CONTENTION_DEBUG
