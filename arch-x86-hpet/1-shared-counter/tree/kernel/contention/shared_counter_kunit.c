@@ -32,7 +32,6 @@ SCENARIO(dead_holder)
 SCENARIO(dead_at_the_gate)
 SCENARIO(failed_at_the_gate)
 SCENARIO(shut_gate)
-SCENARIO(deferred_at_the_gate)
 SCENARIO(holders_that_keep_dying)
 SCENARIO(frozen_counter)
 SCENARIO(shared_value)
@@ -143,7 +142,6 @@ static struct kunit_case shared_counter_cases[] = {
 	KUNIT_CASE(dead_at_the_gate),
 	KUNIT_CASE(failed_at_the_gate),
 	KUNIT_CASE(shut_gate),
-	KUNIT_CASE(deferred_at_the_gate),
 	KUNIT_CASE(holders_that_keep_dying),
 	KUNIT_CASE(frozen_counter),
 	KUNIT_CASE(shared_value),

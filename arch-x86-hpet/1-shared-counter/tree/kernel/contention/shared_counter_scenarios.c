@@ -297,22 +297,6 @@ static const char *shut_gate(void)
 	return why;
 }
 
-/* The same where the last try of the node failed. */
-static const char *deferred_at_the_gate(void)
-{
-	if (num_online_cpus() < 2)
-		return NULL;
-	start_with_gate(SHARED_COUNTER_GATE_FAILED);
-	sc.defer = U32_MAX / 2;
-	published_by_hand = 2000;
-	WRONG_UNLESS_COUNTED(SHARED_COUNTER_SHARED, 1,
-			     read_elsewhere_while(publish_and_lock_again));
-	WRONG_IF(counter != 1000);
-	/* It is no success of the node's. */
-	WRONG_IF(atomic_read(&one_gate) != (SHARED_COUNTER_GATE_SEQ | SHARED_COUNTER_GATE_FAILED));
-	return why;
-}
-
 /* The last try of the node failed, and now nobody else reads. */
 static const char *failed_at_the_gate(void)
 {
@@ -546,7 +530,6 @@ static const struct shared_counter_scenario scenarios[] = {
 	{ "dead_at_the_gate", dead_at_the_gate },
 	{ "failed_at_the_gate", failed_at_the_gate },
 	{ "shut_gate", shut_gate },
-	{ "deferred_at_the_gate", deferred_at_the_gate },
 	{ "holders_that_keep_dying", holders_that_keep_dying },
 	{ "frozen_counter", frozen_counter },
 	{ "shared_value", shared_value },
