@@ -18,7 +18,6 @@
 DEFINE_SHARED_COUNTER(defined, 32);
 static struct shared_counter *sc;
 static double think = 100, warm_up = 1000000, tick, newest;
-static u32 (*form_read)(void);
 
 static struct {
 	u64 reads, back;
@@ -121,7 +120,7 @@ static void reader(void)
 		if (begin < warm_up)
 			memset(&machine_totals, 0, sizeof(machine_totals));
 		known = newest;
-		value = form_read();
+		value = form->read();
 		total.back += value < known;
 		newest = value > newest ? value : newest;
 		took = machine_now() - begin;
@@ -138,7 +137,6 @@ static void run(unsigned int n, double us, u64 seed)
 {
 	machine_start(n, seed);
 	form->start();
-	form_read = form->read;
 	memset(&total, 0, sizeof(total));
 	newest = 0;
 	machine_run(warm_up + us * 1000, think, reader);

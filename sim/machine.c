@@ -333,7 +333,6 @@ static double write_missed(struct line *l, struct cpu *c)
 		if (!copies->sharers)
 			continue;
 		n = __builtin_popcountll(copies->sharers & ~(i == c->node ? c->bit : 0));
-		machine_totals.invalidated += n;
 		most = n > most ? n : most;
 		if (i != c->node)
 			farthest = max_of(farthest, distance(l->home, i));
@@ -468,7 +467,6 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 	c->polled = poll ? addr : NULL;
 
 	if (access == SHIM_LOAD && has_copy(l, c)) {
-		machine_totals.hits++;
 		if (!poll) {
 			c->time += machine.hit;
 			return;
@@ -481,7 +479,6 @@ void shim_access(const volatile void *addr, size_t size, enum shim_access access
 		}
 	}
 	if (access != SHIM_LOAD && l->owner == c - cpus) {
-		machine_totals.hits++;
 		c->time += machine.hit + (access == SHIM_RMW ? machine.rmw : 0);
 		/* Nobody else has a copy, so nobody polls it. */
 		return;

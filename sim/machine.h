@@ -62,7 +62,7 @@ extern struct machine machine;
 
 /* What all CPUs did since machine_start(). */
 extern struct machine_totals {
-	u64	hits, node, far, invalidated, counter_reads;
+	u64	node, far, counter_reads;
 } machine_totals;
 
 /* Reads @machine. Says what is wrong with the file, and ends the program. */
